@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hints
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Kind is the type of an event; policies are registered by kind.
+type Kind uint8
+
+// The kinds of events. NumKinds bounds tables indexed by Kind.
+const (
+	KindTreeChildEnter Kind = iota
+	KindStreamEnd
+	KindTensorLayout
+	KindLayerStart
+	KindFileAccess
+	KindProcessExec
+	KindProcessExit
+	KindReadaheadWindow
+	KindWillNeed
+	NumKinds
+)
+
+// Event is one typed observation. Events are pointers: the emitter owns them,
+// may reuse them for its next event, and a sink keeps none of them.
+type Event interface {
+	// Kind tells the event's type without a type switch.
+	Kind() Kind
+	// StreamID names the sequence that the event belongs to, so that a policy
+	// can keep state between its events. 0 is the stream that all share.
+	StreamID() uint64
+}
+
+var lastStream atomic.Uint64
+
+// NewStream returns a stream id that is unique in this process and never 0.
+func NewStream() uint64 { return lastStream.Add(1) }
+
+// Direction of a walk.
+type Direction int8
+
+const (
+	Forward  Direction = 1
+	Backward Direction = -1
+)
+
+// Origin says how a walk started, and so how much of its tree it may read.
+type Origin uint8
+
+const (
+	// FromSeek: somewhere inside the tree; it may stop after a few records.
+	FromSeek Origin = iota
+	// FromEnd: at the first or last record; perhaps a full sweep.
+	FromEnd
+	// Again: as FromEnd, and this tree was read from end to end before in this
+	// process.
+	Again
+	// Certain: the caller has said that everything will be read.
+	Certain
+)
+
+// TreeChildEnter says that an ordered walk is about to enter a leaf of a tree.
+// The emitter sends it just before it touches the leaf.
+type TreeChildEnter struct {
+	Stream uint64
+	Parent Extent // the branch that was followed; zero if unknown
+	Index  int    // position of the entered child in travel order, 0 = first to be visited
+	Fanout int    // children of Parent
+	Dir    Direction
+	Origin Origin
+	// Start marks the first event after the walk was positioned anew: nothing
+	// that was said of this stream's frontier holds any longer.
+	Start bool
+	// KnownEnd: Children stop exactly where the walk will stop.
+	KnownEnd bool
+	// Crossed counts the children entered since the stream's last event, this
+	// one included.
+	Crossed int
+	// Visited is how many bytes of the tree this walk has entered since Start,
+	// and TreeBytes an estimate of the whole tree's; 0 where unknown.
+	Visited   int64
+	TreeBytes int64
+	// LeftTail is the last page of the child just left where that child had more
+	// than its head, else empty. Whether it is resident tells, at no cost to
+	// anyone, whether the program reads values or only keys.
+	LeftTail Extent
+	// Entered is the head of the entered child.
+	Entered  Extent
+	Children Children
+}
+
+// StreamEnd says that a walk is over and its stream id will not be used again.
+type StreamEnd struct{ Stream uint64 }
+
+// WillNeed says that plain extents will be read soon, in this order.
+type WillNeed struct {
+	Stream  uint64
+	Extents []Extent
+}
+
+// TensorLayout says where a model's tensor lies.
+type TensorLayout struct {
+	Stream uint64 // one for each model
+	Model  string
+	Tensor string
+	Extent Extent
+	Layer  int // -1 for tensors of no layer
+	Role   string
+}
+
+// LayerStart says that a model's execution enters a layer.
+type LayerStart struct {
+	Stream uint64
+	Model  string
+	Layer  int
+}
+
+// FileAccess says that a process touched a page of a file.
+type FileAccess struct {
+	Stream uint64 // one for each process
+	PID    int
+	Page   Extent
+	When   time.Duration // monotonic
+}
+
+// ProcessExec says that a process has replaced its program.
+type ProcessExec struct {
+	Stream uint64
+	PID    int
+	Path   string
+	Args   []string
+}
+
+// ProcessExit says that a process has ended.
+type ProcessExit struct {
+	Stream uint64
+	PID    int
+}
+
+// ReadaheadWindow carries the prediction of an engine's own readahead.
+type ReadaheadWindow struct {
+	Stream uint64
+	Window Extent
+}
+
+func (*TreeChildEnter) Kind() Kind  { return KindTreeChildEnter }
+func (*StreamEnd) Kind() Kind       { return KindStreamEnd }
+func (*WillNeed) Kind() Kind        { return KindWillNeed }
+func (*TensorLayout) Kind() Kind    { return KindTensorLayout }
+func (*LayerStart) Kind() Kind      { return KindLayerStart }
+func (*FileAccess) Kind() Kind      { return KindFileAccess }
+func (*ProcessExec) Kind() Kind     { return KindProcessExec }
+func (*ProcessExit) Kind() Kind     { return KindProcessExit }
+func (*ReadaheadWindow) Kind() Kind { return KindReadaheadWindow }
+
+func (e *TreeChildEnter) StreamID() uint64  { return e.Stream }
+func (e *StreamEnd) StreamID() uint64       { return e.Stream }
+func (e *WillNeed) StreamID() uint64        { return e.Stream }
+func (e *TensorLayout) StreamID() uint64    { return e.Stream }
+func (e *LayerStart) StreamID() uint64      { return e.Stream }
+func (e *FileAccess) StreamID() uint64      { return e.Stream }
+func (e *ProcessExec) StreamID() uint64     { return e.Stream }
+func (e *ProcessExit) StreamID() uint64     { return e.Stream }
+func (e *ReadaheadWindow) StreamID() uint64 { return e.Stream }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pagecache
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// System are the kernel's own calls.
+var System = Calls{
+	WillNeed: func(fd int, off, n int64) error {
+		return unix.Fadvise(fd, off, n, unix.FADV_WILLNEED)
+	},
+	DontNeed: func(fd int, off, n int64) error {
+		return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED)
+	},
+	Cached: cached,
+	NoWait: noWait,
+}
+
+// Missing reports whether an errno says that the kernel has no such call.
+func Missing(err error) bool { return errors.Is(err, unix.ENOSYS) || errors.Is(err, ErrNotSupported) }
+
+// Unsupported reports whether an errno says that the call can't work here,
+// rather than that it failed this time: it is missing, a container refuses it, or
+// the caller may not ask this file (cachestat wants its owner or a writer).
+func Unsupported(err error) bool {
+	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) ||
+		errors.Is(err, ErrNotSupported)
+}
+
+func readOnlyFS(err error) bool {
+	return errors.Is(err, unix.EROFS) || errors.Is(err, unix.EBADF) || errors.Is(err, unix.EINVAL)
+}
+
+func cached(fd int, off, n int64) (int64, error) {
+	if n == 0 {
+		return 0, nil // cachestat takes 0 for "to the end"
+	}
+	var stat unix.Cachestat_t
+	r := unix.CachestatRange{Off: uint64(off), Len: uint64(n)}
+	if err := unix.Cachestat(uint(fd), &r, &stat, 0); err != nil {
+		return 0, err
+	}
+	return int64(stat.Cache), nil
+}
+
+// noWait is the fallback where cachestat is missing: it needs no privilege and,
+// unlike mincore, tells the truth to who can't write the file.
+func noWait(fd int, off int64) (bool, error) {
+	var b [1]byte
+	_, err := unix.Preadv2(fd, [][]byte{b[:]}, off, unix.RWF_NOWAIT)
+	switch err {
+	case nil:
+		return true, nil
+	case unix.EAGAIN:
+		return false, nil
+	}
+	return false, err
+}

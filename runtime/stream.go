@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"sync"
+
+	"github.com/predictio/predictio/runtime/backend"
+	"github.com/predictio/predictio/runtime/policy"
+)
+
+// slot is the place of one stream: its state in each policy, its share of the
+// budgets, and the memory that its events use again and again.
+type slot struct {
+	mu       sync.Mutex // held during an Emit of this stream
+	id       uint64
+	streams  []policy.Stream
+	counters []Counters
+
+	heldRequests int
+	heldBytes    int64
+	lastSeen     int64 // runtime clock, ns
+	untilTick    int   // events until the clock is read
+	sweep        *sweep
+
+	batch  policy.Batch
+	ranges []pageRange
+	reqs   []backend.Request
+}
+
+// slot returns the place for a stream id; its previous tenant may still be there.
+func (r *Runtime) slot(id uint64) *slot {
+	place := &r.slots[id%MaxStreams]
+	if s := place.Load(); s != nil {
+		return s
+	}
+	n := len(r.all)
+	fresh := &slot{id: id, streams: make([]policy.Stream, n), counters: make([]Counters, n)}
+	if place.CompareAndSwap(nil, fresh) {
+		return fresh
+	}
+	return place.Load()
+}
+
+// stream returns the slot's state in a policy.
+func (s *slot) stream(r *Runtime, i int) policy.Stream {
+	if s.streams[i] == nil {
+		s.streams[i] = r.all[i].NewStream()
+	}
+	return s.streams[i]
+}
+
+// beat tells a sweep that somebody is still reading.
+func (s *slot) beat() {
+	if s.sweep != nil {
+		s.sweep.beats.Add(1)
+	}
+}
+
+func (s *slot) stopSweep() {
+	if s.sweep != nil {
+		s.sweep.stop.Store(true)
+		s.sweep = nil
+	}
+}
+
+// rebind gives the slot to another stream. The caller holds s.mu.
+func (r *Runtime) rebind(s *slot, id uint64) {
+	r.end(s)
+	s.id = id
+}
+
+// end finishes the slot's stream. The caller holds s.mu.
+func (r *Runtime) end(s *slot) {
+	s.stopSweep()
+	for i, p := range s.streams {
+		if p != nil {
+			s.counters[i].Wasted += uint64(p.End())
+		}
+	}
+	r.budget.hold(s, 0, 0)
+	r.past.add(s.counters)
+	clear(s.counters)
+}
+
+// endStream takes a StreamEnd.
+func (r *Runtime) endStream(id uint64) {
+	s := r.slots[id%MaxStreams].Load()
+	if s == nil {
+		return
+	}
+	if !s.mu.TryLock() {
+		r.contended.Add(1)
+		return
+	}
+	defer s.mu.Unlock()
+	if s.id == id {
+		r.end(s)
+	}
+}
