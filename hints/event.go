@@ -43,8 +43,8 @@ func NewStream() uint64 { return lastStream.Add(1) }
 type Direction int8
 
 const (
-	Forward  Direction = 1
-	Backward Direction = -1
+	Forward  Direction = 1  // in key order
+	Backward Direction = -1 // against it
 )
 
 // Origin says how a walk started, and so how much of its tree it may read.

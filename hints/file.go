@@ -160,6 +160,9 @@ func (f *File) Identity() (dev, ino uint64) { return f.dev, f.ino }
 // is known.
 func (f *File) Device() Device { return f.device }
 
+// MaxRequest is the device's largest useful request in bytes, 0 where unknown.
+func (f *File) MaxRequest() int64 { return f.device.MaxRequest }
+
 // Size is the file's size in bytes as it was last seen.
 func (f *File) Size() int64 { return f.size.Load() }
 

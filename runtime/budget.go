@@ -34,11 +34,17 @@ type budget struct {
 	clock    func() int64
 	time     atomic.Int64 // the clock as it was last read
 	read     func() (memory.State, error)
-	state    atomic.Pointer[memory.State]
+	state    atomic.Pointer[memoryState]
 	stateAt  atomic.Int64
 	refresh  func() // asks a worker to call reread
 	reclaim  func() // takes back what stale streams hold
 	lastTake atomic.Int64
+}
+
+// memoryState is what a reading of the memory comes to.
+type memoryState struct {
+	short bool
+	sweep int64 // bytes that a sweep may bring in
 }
 
 func (b *budget) init(o Options) {
@@ -61,7 +67,7 @@ func (b *budget) reread() {
 	if err != nil {
 		s = memory.State{}
 	}
-	b.state.Store(&s)
+	b.state.Store(&memoryState{short: s.Short(), sweep: int64(sweepShare * float64(s.Available))})
 	b.stateAt.Store(b.time.Load())
 }
 
@@ -74,18 +80,14 @@ func (b *budget) tick(at int64) {
 	}
 }
 
-// limits is what a stream may have in flight, what it holds included.
-func (b *budget) limits(s *slot) policy.Limits {
+// limits sets what a stream may have in flight, what it holds included.
+func (b *budget) limits(s *slot, l *policy.Limits) {
 	if s.untilTick--; s.untilTick <= 0 {
 		s.untilTick = tickEvery
-		b.time.Store(b.clock())
+		b.look()
 	}
 	now := b.now()
 	s.lastSeen = now
-	if now-b.stateAt.Load() > memoryAge {
-		b.stateAt.Store(now) // one asks, not all
-		b.refresh()
-	}
 	state := b.state.Load()
 	others := b.requests.Load() - int64(s.heldRequests)
 	if others > b.maxRequests/2 && now-b.lastTake.Load() > staleAfter {
@@ -93,11 +95,19 @@ func (b *budget) limits(s *slot) policy.Limits {
 		b.reclaim()
 		others = b.requests.Load() - int64(s.heldRequests)
 	}
-	return policy.Limits{
-		Requests:   int(max(0, b.maxRequests-others)),
-		Bytes:      max(0, b.maxBytes-(b.bytes.Load()-s.heldBytes)),
-		SweepBytes: int64(sweepShare * float64(state.Available)),
-		Pressure:   state.Short(),
+	l.Requests = int(max(0, b.maxRequests-others))
+	l.Bytes = max(0, b.maxBytes-(b.bytes.Load()-s.heldBytes))
+	l.SweepBytes = state.sweep
+	l.Pressure = state.short
+}
+
+// look reads the clock, and has the memory read if that was long ago.
+func (b *budget) look() {
+	now := b.clock()
+	b.time.Store(now)
+	if now-b.stateAt.Load() > memoryAge {
+		b.stateAt.Store(now) // one asks, not all
+		b.refresh()
 	}
 }
 

@@ -39,13 +39,12 @@ func (r *Runtime) normalise(s *slot, n *Counters, extents []hints.Extent) (bytes
 		if x.Empty() {
 			continue
 		}
-		end := x.End()
-		if size := x.File.Size(); end > size {
+		end, size := x.End(), x.File.Size()
+		if end > size {
 			// The file may have grown since it was last looked at.
-			if size = x.File.Refresh(); end > size {
-				end = size
-			}
+			size = x.File.Refresh()
 		}
+		end = min(pageUp(min(end, size)), size)
 		off := x.Off &^ (policy.PageSize - 1)
 		if off >= end {
 			continue
@@ -66,7 +65,7 @@ func (r *Runtime) normalise(s *slot, n *Counters, extents []hints.Extent) (bytes
 	}
 	for i := 0; i < len(s.ranges); {
 		joined := s.ranges[i]
-		for i++; i < len(s.ranges) && s.ranges[i].file == joined.file && s.ranges[i].off <= pageUp(joined.end); i++ {
+		for i++; i < len(s.ranges) && s.ranges[i].file == joined.file && s.ranges[i].off <= joined.end; i++ {
 			joined.end = max(joined.end, s.ranges[i].end)
 		}
 		bytes += r.split(s, n, joined)
@@ -77,7 +76,7 @@ func (r *Runtime) normalise(s *slot, n *Counters, extents []hints.Extent) (bytes
 // split appends one range to the slot's requests in pieces that the device reads
 // at once.
 func (r *Runtime) split(s *slot, n *Counters, p pageRange) (bytes int64) {
-	piece := p.file.Device().MaxRequest &^ (policy.PageSize - 1)
+	piece := p.file.MaxRequest() &^ (policy.PageSize - 1)
 	if piece <= 0 {
 		piece = defaultRequest
 	}

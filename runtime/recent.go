@@ -33,9 +33,8 @@ func (t *recent) seen(file uint32, off, end, now int64) bool {
 	if t.ttl < 0 {
 		return false
 	}
-	h := (uint64(off)*31+uint64(end))*0x9e3779b97f4a7c15 ^ uint64(file)*0xff51afd7ed558ccd
-	h ^= h >> 29
-	h *= 0xbf58476d1ce4e5b9
+	h := (uint64(off)>>12 ^ uint64(file)<<40 ^ uint64(end)<<20) * 0x9e3779b97f4a7c15
+	h ^= h >> 32
 	slot := &t.slots[h%recentSlots]
 	const tick = 20
 	stamp := uint64(uint32(now>>tick)) + 1 // an empty slot is never recent

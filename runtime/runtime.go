@@ -83,7 +83,7 @@ type Runtime struct {
 	closed    atomic.Bool
 	closing   sync.Once
 	contended atomic.Uint64
-	past      pastCounters
+	behind    workCounters
 }
 
 var _ hints.Sink = (*Runtime)(nil)
@@ -119,7 +119,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	r.budget.init(o)
 	r.work.init(r)
-	r.past.init(len(o.Policies))
+	r.behind.policies = make([]Counters, len(o.Policies))
 	return r, nil
 }
 
@@ -170,24 +170,35 @@ func (r *Runtime) Emit(e hints.Event) hints.Advice {
 // run lets one policy handle an event, and executes what it asks for.
 func (r *Runtime) run(s *slot, i int, e hints.Event) hints.Advice {
 	b := &s.batch
-	b.Reset(r.budget.limits(s))
-	p := s.stream(r, i)
+	r.budget.limits(s, &b.Limits)
+	p := s.streams[i]
+	if p == nil {
+		p = r.all[i].NewStream()
+		s.streams[i] = p
+	}
 	advice := p.Handle(e, b)
 	n := &s.counters[i]
 	n.Events++
+	if b.Empty() {
+		r.budget.hold(s, 0, 0)
+		return advice
+	}
 	n.Useful += uint64(b.Useful)
 	n.Wasted += uint64(b.Wasted)
 	if b.Wants() {
-		var o policy.Outcome
-		r.execute(s, n, b, &o)
-		advice = p.Settle(&o)
+		o := &s.outcome // not on the stack: policies are behind an interface
+		*o = policy.Outcome{Resident: backend.Unknown}
+		r.execute(s, i, b, o)
+		advice = p.Settle(o)
 	}
 	r.budget.hold(s, b.HeldRequests, b.HeldBytes)
+	b.Reset()
 	return advice
 }
 
-// execute answers the batch's questions and requests its extents.
-func (r *Runtime) execute(s *slot, n *Counters, b *policy.Batch, o *policy.Outcome) {
+// execute answers the questions of policy i's batch and requests its extents.
+func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
+	n := &s.counters[i]
 	if b.Control.File != nil {
 		o.Control = r.resident(b.Control)
 	}
@@ -203,7 +214,6 @@ func (r *Runtime) execute(s *slot, n *Counters, b *policy.Batch, o *policy.Outco
 		s.sweep = r.work.startSweep(b.Sweep)
 	}
 	o.Sweeping = s.sweep.running()
-	o.Resident = backend.Unknown
 	if len(b.Extents) == 0 {
 		return
 	}
@@ -212,22 +222,21 @@ func (r *Runtime) execute(s *slot, n *Counters, b *policy.Batch, o *policy.Outco
 	if o.Requests == 0 {
 		return
 	}
-	n.Offered += uint64(o.Requests)
 	if bytes > maxInlineBytes {
-		o.Accepted = r.work.enqueue(s.reqs)
-	} else {
-		out := r.backend.Submit(s.reqs)
-		r.budget.tick(out.End)
-		o.Accepted, o.Resident = out.Accepted, out.Resident
-		n.Failed += uint64(out.Failed)
+		if o.Accepted = r.work.enqueue(i, s.reqs); o.Accepted == 0 {
+			n.submitted(s.reqs, backend.Outcome{})
+		}
+		return
 	}
-	n.Accepted += uint64(o.Accepted)
-	n.Dropped += uint64(o.Requests - o.Accepted)
-	if o.Resident > 0 {
-		n.Resident += uint64(o.Resident)
-	}
-	for _, q := range s.reqs[:o.Accepted] {
-		n.Bytes += uint64(q.Len)
+	out := r.backend.Submit(s.reqs)
+	r.budget.tick(out.End)
+	n.submitted(s.reqs, out)
+	o.Accepted, o.Resident = out.Accepted, out.Resident
+	if o.Requests == 1 && o.Resident == 0 && r.arrived(b.Extents[0]) == policy.Resident {
+		// A lone slow call may have been slow for many reasons; data that is here
+		// this soon was here before.
+		o.Resident = 1
+		n.Resident++
 	}
 }
 

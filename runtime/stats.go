@@ -9,7 +9,7 @@ import (
 )
 
 // Counters say what became of one policy's predictions. Accepted + Dropped is
-// always Offered.
+// always Offered; requests that wait for a worker are in none of the three.
 type Counters struct {
 	Events     uint64 // handled
 	Offered    uint64 // requests, after normalisation
@@ -38,6 +38,20 @@ func (c *Counters) add(o *Counters) {
 	c.Wasted += o.Wasted
 }
 
+// submitted counts what became of requests that were offered to the backend.
+func (c *Counters) submitted(reqs []backend.Request, out backend.Outcome) {
+	c.Offered += uint64(len(reqs))
+	c.Accepted += uint64(out.Accepted)
+	c.Dropped += uint64(len(reqs) - out.Accepted)
+	c.Failed += uint64(out.Failed)
+	if out.Resident > 0 {
+		c.Resident += uint64(out.Resident)
+	}
+	for i := range reqs[:out.Accepted] {
+		c.Bytes += uint64(reqs[i].Len)
+	}
+}
+
 // Stats is a snapshot.
 type Stats struct {
 	Backend string
@@ -60,35 +74,24 @@ func (s Stats) Total() Counters {
 	return t
 }
 
-// pastCounters sums the streams that have ended, and the sweeps.
-type pastCounters struct {
+// workCounters are what the workers count, by policy.
+type workCounters struct {
 	mu       sync.Mutex
 	policies []Counters
 	swept    Counters
 }
 
-func (p *pastCounters) init(policies int) { p.policies = make([]Counters, policies) }
+// sweeps stands for a policy's number in what sweeps count.
+const sweeps = -1
 
-func (p *pastCounters) add(of []Counters) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range of {
-		p.policies[i].add(&of[i])
+func (w *workCounters) submitted(policy int, reqs []backend.Request, out backend.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if policy == sweeps {
+		w.swept.submitted(reqs, out)
+	} else {
+		w.policies[policy].submitted(reqs, out)
 	}
-}
-
-func (p *pastCounters) sweep(bytes int64, offered int, out backend.Outcome) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := &p.swept
-	c.Offered += uint64(offered)
-	c.Accepted += uint64(out.Accepted)
-	c.Dropped += uint64(offered - out.Accepted)
-	c.Failed += uint64(out.Failed)
-	if out.Resident > 0 {
-		c.Resident += uint64(out.Resident)
-	}
-	c.Bytes += uint64(bytes)
 }
 
 // Stats returns what has happened so far. It waits for events under way, one
@@ -108,17 +111,17 @@ func (r *Runtime) Stats() Stats {
 			continue
 		}
 		slot.mu.Lock()
-		for j := range slot.counters {
+		for j := range sums {
 			sums[j].add(&slot.counters[j])
 		}
 		slot.mu.Unlock()
 	}
-	r.past.mu.Lock()
-	s.Sweep = r.past.swept
+	r.behind.mu.Lock()
+	s.Sweep = r.behind.swept
 	for j := range sums {
-		sums[j].add(&r.past.policies[j])
+		sums[j].add(&r.behind.policies[j])
 	}
-	r.past.mu.Unlock()
+	r.behind.mu.Unlock()
 	for j, name := range r.names {
 		c := s.Policies[name]
 		c.add(&sums[j])

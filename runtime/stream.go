@@ -14,8 +14,8 @@ import (
 type slot struct {
 	mu       sync.Mutex // held during an Emit of this stream
 	id       uint64
-	streams  []policy.Stream
-	counters []Counters
+	streams  [MaxPolicies]policy.Stream
+	counters [MaxPolicies]Counters // of each policy, over all streams that had this place
 
 	heldRequests int
 	heldBytes    int64
@@ -23,9 +23,10 @@ type slot struct {
 	untilTick    int   // events until the clock is read
 	sweep        *sweep
 
-	batch  policy.Batch
-	ranges []pageRange
-	reqs   []backend.Request
+	batch   policy.Batch
+	outcome policy.Outcome
+	ranges  []pageRange
+	reqs    []backend.Request
 }
 
 // slot returns the place for a stream id; its previous tenant may still be there.
@@ -34,20 +35,11 @@ func (r *Runtime) slot(id uint64) *slot {
 	if s := place.Load(); s != nil {
 		return s
 	}
-	n := len(r.all)
-	fresh := &slot{id: id, streams: make([]policy.Stream, n), counters: make([]Counters, n)}
+	fresh := &slot{id: id}
 	if place.CompareAndSwap(nil, fresh) {
 		return fresh
 	}
 	return place.Load()
-}
-
-// stream returns the slot's state in a policy.
-func (s *slot) stream(r *Runtime, i int) policy.Stream {
-	if s.streams[i] == nil {
-		s.streams[i] = r.all[i].NewStream()
-	}
-	return s.streams[i]
 }
 
 // beat tells a sweep that somebody is still reading.
@@ -79,8 +71,6 @@ func (r *Runtime) end(s *slot) {
 		}
 	}
 	r.budget.hold(s, 0, 0)
-	r.past.add(s.counters)
-	clear(s.counters)
 }
 
 // endStream takes a StreamEnd.

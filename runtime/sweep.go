@@ -57,14 +57,13 @@ func (r *Runtime) sweepFile(s *sweep) {
 		piece := pageRange{s.File, off, min(off+sweepPiece, end)}
 		if (off-s.Off)%sweepCheck == 0 {
 			r.budget.reread()
-			if r.budget.state.Load().Short() || !r.keeps(s, off) {
+			if r.budget.state.Load().short || !r.keeps(s, off) {
 				return
 			}
 		}
 		split.reqs = split.reqs[:0]
-		bytes := r.split(split, &ignored, piece)
-		out := r.backend.Submit(split.reqs)
-		r.past.sweep(bytes, len(split.reqs), out)
+		r.split(split, &ignored, piece)
+		r.behind.submitted(sweeps, split.reqs, r.backend.Submit(split.reqs))
 	}
 }
 

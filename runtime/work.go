@@ -69,8 +69,9 @@ func (w *work) loop() {
 	}
 }
 
-// enqueue hands requests to a worker, all or none, and returns how many.
-func (w *work) enqueue(reqs []backend.Request) int {
+// enqueue hands a policy's requests to a worker, all or none, and returns how
+// many. The worker keeps account of them.
+func (w *work) enqueue(policy int, reqs []backend.Request) int {
 	own := slices.Clone(reqs)
 	for _, q := range own {
 		q.File.Retain() // the emitter holds a reference: this can't fail
@@ -82,11 +83,13 @@ func (w *work) enqueue(reqs []backend.Request) int {
 	}
 	ok := w.try(func() {
 		defer release()
-		for rest := own; len(rest) > 0 && !w.stopped(); {
+		rest := own
+		for len(rest) > 0 && !w.stopped() {
 			n := min(len(rest), maxInFlightPiece)
-			w.rt.backend.Submit(rest[:n])
+			w.rt.behind.submitted(policy, rest[:n], w.rt.backend.Submit(rest[:n]))
 			rest = rest[n:]
 		}
+		w.rt.behind.submitted(policy, rest, backend.Outcome{})
 	})
 	if !ok {
 		release()

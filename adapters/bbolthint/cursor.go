@@ -3,6 +3,8 @@
 package bbolthint
 
 import (
+	"unsafe"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -117,10 +119,15 @@ func (c *Cursor) Prev() (key, value []byte) {
 // ErrTxNotWritable, ErrIncompatibleValue for a bucket.
 func (c *Cursor) Delete() error { return c.bare.Delete() }
 
-// item returns an element's key and value; the value of a bucket is nil.
+// item returns an element's key and value; the value of a bucket is nil. Like
+// bbolt, it forms the value first and drops it then, so that a corrupt one panics.
 func item(e *leafElement) (key, value []byte) {
+	b := (*[maxAlloc]byte)(unsafe.Pointer(e))
+	mid := int(e.pos) + int(e.ksize)
+	end := mid + int(e.vsize)
+	key, value = b[e.pos:mid:mid], b[mid:end:end]
 	if e.flags&bucketFlag != 0 {
-		return e.key(), nil
+		value = nil
 	}
-	return e.key(), e.value()
+	return key, value
 }

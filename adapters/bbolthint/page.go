@@ -88,12 +88,6 @@ func (e *leafElement) key() []byte {
 	return (*[maxAlloc]byte)(unsafe.Pointer(e))[from:to:to]
 }
 
-func (e *leafElement) value() []byte {
-	from := int(e.pos) + int(e.ksize)
-	to := from + int(e.vsize)
-	return (*[maxAlloc]byte)(unsafe.Pointer(e))[from:to:to]
-}
-
 // The following look ahead, at pages that bbolt may never come to, and so trust
 // nothing.
 

@@ -53,7 +53,7 @@ func (c *Cursor) follow() *page {
 
 // current returns the item at the position; nil if it is on none.
 func (c *Cursor) current() (key, value []byte) {
-	if c.index >= c.count {
+	if uint(c.index) >= uint(c.count) { // -1 after the last of none
 		return nil, nil
 	}
 	return item(c.leaf.leaf(uint16(c.index)))
@@ -67,9 +67,20 @@ func (c *Cursor) root() *page {
 func (c *Cursor) first() (key, value []byte) {
 	c.descendFirst(c.root())
 	if c.count == 0 {
-		c.next()
+		c.settle(fromFirst, c.next)
 	}
 	return c.current()
+}
+
+// settle moves on to the nearest item as a part of being positioned, which is no
+// walk and gives no hints.
+func (c *Cursor) settle(s start, move func() (key, value []byte)) (key, value []byte) {
+	if !c.hint.sticky {
+		c.hint.skip = hints.Silent
+	}
+	key, value = move()
+	c.begin(s)
+	return key, value
 }
 
 // descendFirst goes from p down to its first leaf.
@@ -84,7 +95,7 @@ func (c *Cursor) descendFirst(p *page) {
 func (c *Cursor) last() (key, value []byte) {
 	c.descendLast(c.root())
 	for len(c.branches) > 0 && c.count == 0 {
-		c.prev()
+		c.settle(fromLast, c.prev)
 	}
 	return c.current()
 }
@@ -105,6 +116,7 @@ func (c *Cursor) next() (key, value []byte) {
 			c.index++
 			return c.current()
 		}
+		depth := len(c.branches)
 		if !c.up(func(r *ref) bool {
 			if r.index >= r.count-1 {
 				return false
@@ -115,9 +127,7 @@ func (c *Cursor) next() (key, value []byte) {
 			c.atEnd()
 			return nil, nil
 		}
-		left := c.leaf
-		c.crossing(left, hints.Forward)
-		c.descendFirst(c.follow())
+		c.descendFirst(c.across(depth, hints.Forward))
 		c.crossed()
 		if c.count > 0 {
 			return c.current()
@@ -128,6 +138,7 @@ func (c *Cursor) next() (key, value []byte) {
 
 // prev leaves the leaf, which has no item before.
 func (c *Cursor) prev() (key, value []byte) {
+	depth := len(c.branches)
 	switch {
 	case c.leaf == nil:
 		return nil, nil
@@ -140,9 +151,7 @@ func (c *Cursor) prev() (key, value []byte) {
 		r.index--
 		return true
 	}):
-		left := c.leaf
-		c.crossing(left, hints.Backward)
-		c.descendLast(c.follow())
+		c.descendLast(c.across(depth, hints.Backward))
 		c.crossed()
 	default:
 		// bbolt stays on the first item, so that Next goes on from it.
@@ -165,6 +174,24 @@ func (c *Cursor) up(move func(*ref) bool) bool {
 	return false
 }
 
+// across goes down to the branches above leaves, which are depth long, says that
+// the walk goes from the old leaf to the one below, and returns that.
+func (c *Cursor) across(depth int, dir hints.Direction) *page {
+	for len(c.branches) < depth {
+		p := c.follow()
+		if p.isLeaf() {
+			return p // corrupt: leaves are all at one depth
+		}
+		index := 0
+		if dir == hints.Backward {
+			index = int(p.count) - 1
+		}
+		c.push(p, index)
+	}
+	c.crossing(c.leaf, dir)
+	return c.follow()
+}
+
 func (c *Cursor) seek(key []byte) ([]byte, []byte) {
 	p := c.root()
 	for p.flags == branchFlag && p.count > 0 {
@@ -174,11 +201,11 @@ func (c *Cursor) seek(key []byte) ([]byte, []byte) {
 	if !p.isLeaf() {
 		// Corrupt: bbolt panics, and says so in its own words.
 		c.leaf, c.index, c.count = nil, 0, 0
-		return bareAt(c.bucket, p.id).Seek(key)
+		return c.bare.Seek(key)
 	}
 	c.enter(p, searchLeaf(p, key))
 	if c.index >= c.count {
-		return c.next()
+		return c.settle(fromSeek, c.next)
 	}
 	return c.current()
 }

@@ -26,6 +26,9 @@ func read(root fs.FS) (State, error) {
 		return State{}, err
 	}
 	info := fields(b)
+	if _, ok := info["MemAvailable"]; !ok {
+		return State{}, ErrNotSupported
+	}
 	s := State{Available: info["MemAvailable"] << 10, Limit: info["MemTotal"] << 10}
 	s.Stalled = pressure(root, "proc/pressure/memory")
 
@@ -106,14 +109,14 @@ func hasWord(list, word string) bool {
 	return false
 }
 
-// number reads a file of one number; "max" and anything else is not one.
+// number reads a file of one number, 0 or more; "max" and anything else is not one.
 func number(root fs.FS, name string) (int64, bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(b)), 10, 64)
-	return n, err == nil
+	return n, err == nil && n >= 0
 }
 
 // fields reads lines of "name number" or "name: number kB".

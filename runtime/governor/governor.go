@@ -109,9 +109,9 @@ func (g *Governor) Part() hints.Part { return g.part }
 // Window is how many children may be ahead of the walk at most.
 func (g *Governor) Window() int { return g.window }
 
-// Refill is the number of children ahead at or below which the window should be
-// filled again.
-func (g *Governor) Refill() int { return g.window - min(g.batch(), g.window) }
+// Refill is the number of children ahead at or below which a window of the given
+// size, the governor's or a smaller one, should be filled again.
+func (g *Governor) Refill(window int) int { return window - min(g.batch(), window) }
 
 func (g *Governor) batch() int {
 	if g.used < midUsed && !g.known {

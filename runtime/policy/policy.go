@@ -82,9 +82,13 @@ type Batch struct {
 	HeldBytes    int64
 }
 
-// Reset empties the batch for the next event and keeps its memory.
-func (b *Batch) Reset(l Limits) {
-	*b = Batch{Limits: l, Extents: b.Extents[:0]}
+// Reset empties the batch for the next event and keeps its memory and its limits.
+func (b *Batch) Reset() {
+	b.Extents = b.Extents[:0]
+	b.Sweep.File, b.StopSweep = nil, false
+	b.Control.File, b.Late.File = nil, nil
+	b.Useful, b.Wasted = 0, 0
+	b.HeldRequests, b.HeldBytes = 0, 0
 }
 
 // Add asks for an extent. It reports false, and asks for nothing, if the extent
@@ -97,6 +101,11 @@ func (b *Batch) Add(e hints.Extent) bool {
 	return true
 }
 
+// Empty reports whether the batch asks for nothing and tells nothing.
+func (b *Batch) Empty() bool {
+	return !b.Wants() && b.Useful|b.Wasted|b.HeldRequests == 0
+}
+
 // Wants reports whether the batch asks for anything.
 func (b *Batch) Wants() bool {
 	return len(b.Extents) > 0 || b.Sweep.File != nil || b.StopSweep || b.Control.File != nil || b.Late.File != nil
@@ -107,8 +116,8 @@ type Answer uint8
 
 const (
 	NotKnown Answer = iota // not asked, or the system does not say
-	Absent
-	Resident
+	Absent                 // not all of it is there
+	Resident               // all of it is
 )
 
 // Outcome says what became of a batch.

@@ -32,8 +32,8 @@ type Backend struct {
 	calls  *pagecache.Calls
 	clock  func() int64
 	closed atomic.Bool
-	// refused remembers that the system has no such call, so that it is asked
-	// once and not at every request.
+	// These remember that the system has no such call, so that it is asked once
+	// and not at every request. A refusal may be one file's alone.
 	noWillNeed atomic.Bool
 	noCached   atomic.Bool
 	noNoWait   atomic.Bool
@@ -69,7 +69,7 @@ func (b *Backend) Submit(reqs []backend.Request) backend.Outcome {
 	for i := range reqs {
 		r := &reqs[i]
 		if err := b.calls.WillNeed(r.File.FD(), r.Off, r.Len); err != nil {
-			if pagecache.Unsupported(err) {
+			if pagecache.Missing(err) {
 				b.noWillNeed.Store(true)
 				return backend.Outcome{Accepted: i, Failed: out.Failed, Resident: backend.Unknown, End: b.clock()}
 			}
@@ -102,7 +102,6 @@ func (b *Backend) Resident(f *hints.File, off, n int64) (pages int64, known bool
 		if !pagecache.Unsupported(err) {
 			return 0, false
 		}
-		// A refusal may be this file's alone; only a missing call is forgotten.
 		if pagecache.Missing(err) {
 			b.noCached.Store(true)
 		}
@@ -124,7 +123,7 @@ func (b *Backend) Arrived(f *hints.File, off int64) (arrived, known bool) {
 	}
 	arrived, err := b.calls.NoWait(f.FD(), off)
 	if err != nil {
-		if pagecache.Unsupported(err) {
+		if pagecache.Missing(err) {
 			b.noNoWait.Store(true)
 		}
 		return false, false

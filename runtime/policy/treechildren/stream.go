@@ -25,6 +25,8 @@ const (
 	pressureSkip = 64
 	// crowdedSkip is the same for a device that others keep busy.
 	crowdedSkip = 8
+	// firstRandom is any seed but 0.
+	firstRandom = 1
 	// noControl: no fetched child was left without its last page.
 	noControl = -1
 )
@@ -41,10 +43,12 @@ type stream struct {
 	control int   // crossings until the control is left: 0 at its leaving, noControl if none
 
 	probing  bool
+	keysOnly bool // most of each child is values, and the program doesn't read them
 	asked    bool // the batch asks what the child just left tells
 	deaf     bool // the system does not answer such questions
-	crowded  bool
+	crowded  bool // others leave this walk no room
 	pressure bool
+	refill   int // fill again when no more than this are ahead
 	sweep    governor.Sweep
 	swept    bool  // a full sweep was asked for
 	sweepOff int64 // next byte of a paced sweep
@@ -62,7 +66,7 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 	switch {
 	case s.pressure:
 		s.forget(b)
-	case s.gov.Silent():
+	case s.gov.Silent() && s.sweep != governor.PacedSweep:
 		s.probe(e, b)
 	default:
 		s.ask(e, b)
@@ -89,13 +93,13 @@ func (s *stream) enter(e *hints.TreeChildEnter, b *policy.Batch) (newParent bool
 		s.gov.Restart(ahead, e.KnownEnd)
 	}
 	if e.Start {
-		s.parent, s.parents = -1, 0
+		s.parent, s.parents, s.keysOnly = -1, 0, false
 	}
 	s.gov.Cross(e.Crossed)
 	if s.front.ahead >= e.Crossed {
 		b.Late = e.Entered
 	}
-	b.Useful += s.front.pop(e.Crossed)
+	b.Useful += s.front.enter(e.Crossed)
 	if s.control >= 0 {
 		s.control = max(noControl, s.control-e.Crossed)
 	}
@@ -135,7 +139,9 @@ func (s *stream) ask(e *hints.TreeChildEnter, b *policy.Batch) {
 	if due {
 		s.control = noControl
 	}
-	s.asked = !s.deaf && !e.LeftTail.Empty() && (due || s.gov.Part() == hints.PartKeys)
+	// A tail that was fetched for the walk says nothing of what the program reads.
+	s.asked = !s.deaf && !e.LeftTail.Empty() && s.front.left.end < e.LeftTail.End() &&
+		(due || s.gov.Part() == hints.PartKeys)
 	if s.asked {
 		b.Control = e.LeftTail
 	}
@@ -143,25 +149,28 @@ func (s *stream) ask(e *hints.TreeChildEnter, b *policy.Batch) {
 
 // fill brings the window to its size if enough of it was used.
 func (s *stream) fill(e *hints.TreeChildEnter, b *policy.Batch) {
-	if s.front.ahead > s.gov.Refill() {
+	rests := s.front.extents - s.front.ahead
+	want := max(0, min(s.gov.Window(), b.Limits.Requests-rests))
+	if s.refill = s.gov.Refill(want); s.front.ahead > s.refill {
 		return
 	}
 	arrived := s.front.ahead // heads requested by earlier events
-	want := min(s.gov.Window(), b.Limits.Requests-(s.front.extents-s.front.ahead))
-	s.crowded = want <= s.front.ahead
 	s.fetchParents(e, b, want)
-	s.fetchRests(e, b, min(arrived, s.gov.Window()/restSplit))
-	for s.front.ahead < want && s.front.bytes < b.Limits.Bytes {
+	room := s.fetchRests(e, b, min(arrived, s.gov.Window()/restSplit))
+	s.crowded = want <= s.front.ahead
+	for room && s.front.ahead < want {
 		x, ok := e.Children.Child(s.front.ahead)
-		if !ok || !b.Add(x) {
+		if !ok || !s.fits(b, x.Len, 1) || !b.Add(x) {
 			break
 		}
-		s.front.push(x.Len)
+		s.front.push(x)
 	}
 	if s.sweep == governor.PacedSweep {
 		s.pace(e, b)
 	}
 	s.gov.Filled()
+	want = max(0, min(s.gov.Window(), b.Limits.Requests-rests))
+	s.refill = s.gov.Refill(want)
 }
 
 // fetchParents requests the parents that the window runs into.
@@ -180,11 +189,12 @@ func (s *stream) fetchParents(e *hints.TreeChildEnter, b *policy.Batch, window i
 }
 
 // fetchRests requests the rests of the children up to the given one, whose heads
-// have arrived.
-func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) {
+// have arrived. It reports whether the limits left room for all: what is needed
+// sooner must not wait for more heads.
+func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) (room bool) {
 	rests, ok := e.Children.(hints.Rests)
 	if !ok {
-		return
+		return true
 	}
 	for ; s.front.staged < upTo && s.front.bytes < b.Limits.Bytes && s.front.extents < b.Limits.Requests; s.front.staged++ {
 		i := s.front.staged
@@ -192,6 +202,14 @@ func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) 
 		b.Extents = rests.AppendRest(b.Extents, i, s.gov.Part())
 		if len(b.Extents) == from {
 			continue // the head was all
+		}
+		bytes := int64(0)
+		for _, x := range b.Extents[from:] {
+			bytes += x.Len
+		}
+		if !s.fits(b, bytes, len(b.Extents)-from) || len(b.Extents) > policy.MaxExtents {
+			b.Extents = b.Extents[:from] // as the walk goes on there will be room
+			return false
 		}
 		if !s.deaf && s.control == noControl && s.gov.NextControl() {
 			// Leave the last page: nobody but the program can then bring it in. Child
@@ -203,24 +221,35 @@ func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) 
 			}
 		}
 		for _, x := range b.Extents[from:] {
-			s.front.extend(i, x.Len)
+			s.front.extend(i, x)
 		}
 	}
+	return true
+}
+
+// fits reports whether the limits leave room for so much more ahead.
+func (s *stream) fits(b *policy.Batch, bytes int64, extents int) bool {
+	return s.front.extents+extents <= b.Limits.Requests && s.front.bytes+bytes <= b.Limits.Bytes
 }
 
 // pace adds the next stretch of the file to the batch.
 func (s *stream) pace(e *hints.TreeChildEnter, b *policy.Batch) {
 	n := int64(len(b.Extents)) * governor.PacedPages * policy.PageSize
-	size := e.Entered.File.Size()
-	if n = min(n, size-s.sweepOff); n > 0 {
-		b.Add(hints.Extent{File: e.Entered.File, Off: s.sweepOff, Len: n})
-		s.sweepOff += n
+	n = min(n, e.Entered.File.Size()-s.sweepOff)
+	if n <= 0 {
+		s.sweep = governor.NoSweep // the whole file was read: all is there, or was
+		return
 	}
+	b.Add(hints.Extent{File: e.Entered.File, Off: s.sweepOff, Len: n})
+	s.sweepOff += n
 }
 
 // considerSweep looks, once a parent, whether the whole file is being read.
 func (s *stream) considerSweep(e *hints.TreeChildEnter, b *policy.Batch) {
 	size := e.Entered.File.Size()
+	if s.sweepOff >= size || s.keysOnly {
+		return // a paced sweep has been through, or would read what nobody wants
+	}
 	to := governor.Progress{
 		Origin: e.Origin, Visited: e.Visited, TreeBytes: e.TreeBytes,
 		FileBytes: size, MayRead: b.Limits.SweepBytes,
@@ -242,9 +271,14 @@ func (s *stream) Settle(o *policy.Outcome) hints.Advice {
 	if s.asked {
 		s.deaf = o.Control == policy.NotKnown
 		s.gov.Control(s.deaf || o.Control == policy.Resident)
+		s.keysOnly = s.gov.Part() == hints.PartKeys
 	}
 	if !s.probing {
-		s.gov.Fetched(o.Requests, o.Resident)
+		// A paced sweep makes leaves resident that this walk then asks for in vain:
+		// that is no reason to stop.
+		if s.sweep != governor.PacedSweep {
+			s.gov.Fetched(o.Requests, o.Resident)
+		}
 	} else if o.Requests > 0 {
 		if s.gov.Probed(o.Resident >= o.Requests); !s.gov.Silent() {
 			s.policy.learn(s.file, s.gov.Prior())
@@ -270,7 +304,7 @@ func (s *stream) advice() hints.Advice {
 		}
 		return hints.Advice{} // no child to probe here: at the next one
 	}
-	skip := s.front.ahead - s.gov.Refill() - 1
+	skip := s.front.ahead - s.refill - 1
 	if s.crowded {
 		skip = max(skip, crowdedSkip)
 	}
@@ -287,6 +321,6 @@ func (s *stream) End() (wasted int) {
 		s.policy.learn(s.file, s.gov.Prior())
 	}
 	wasted = s.front.clear()
-	s.begun, s.swept, s.sweep, s.sweepOff = false, false, governor.NoSweep, 0
+	*s = stream{policy: s.policy, random: firstRandom}
 	return wasted
 }

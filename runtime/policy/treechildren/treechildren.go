@@ -54,7 +54,7 @@ func (p *Policy) NewStream() policy.Stream {
 	if p.window > 0 {
 		return &fixed{window: p.window}
 	}
-	return &stream{policy: p, random: 1}
+	return &stream{policy: p, random: firstRandom}
 }
 
 // A prior is packed as start<<2 | part<<1 | warm; 0 says nothing.
