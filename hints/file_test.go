@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -277,6 +278,33 @@ func TestDeviceOfNone(t *testing.T) {
 	if d := deviceOf(unix.Mkdev(4000, 1<<18)); d != (Device{}) {
 		t.Errorf("%+v for a device that is not there", d)
 	}
+}
+
+// A file that was registered anew while the last reference was given back keeps
+// its place in the table.
+func TestReleaseLeavesTheSuccessorAlone(t *testing.T) {
+	f := tempFile(t, "x")
+	old := mustRegister(t, f)
+	table.Lock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		old.Release() // waits for the table
+	}()
+	for old.refs.Load() > 0 {
+		runtime.Gosched()
+	}
+	successor := new(File)
+	key := fileKey{old.dev, old.ino}
+	table.files[key] = successor
+	table.Unlock()
+	<-done
+	table.Lock()
+	defer table.Unlock()
+	if table.files[key] != successor {
+		t.Error("the successor was taken from the table")
+	}
+	delete(table.files, key)
 }
 
 // Registering and releasing from many goroutines: the descriptor is that of the

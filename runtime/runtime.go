@@ -62,7 +62,7 @@ type Options struct {
 	// Recent is how long a range is not asked for again. 0: DefaultRecent;
 	// negative: no such filter.
 	Recent time.Duration
-	// Clock returns ns of a monotonic clock. nil: the system's.
+	// Clock returns ns. nil: backend.Now.
 	Clock func() int64
 	// Memory reads how much memory there is. nil: the system's.
 	Memory func() (memory.State, error)
@@ -88,10 +88,6 @@ type Runtime struct {
 
 var _ hints.Sink = (*Runtime)(nil)
 
-var epoch = time.Now()
-
-func monotonic() int64 { return int64(time.Since(epoch)) }
-
 // New returns a running Runtime. It returns ErrNoBackend or ErrTooManyPolicies
 // for options that can't work.
 func New(o Options) (*Runtime, error) {
@@ -102,7 +98,7 @@ func New(o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("%w: %d, at most %d", ErrTooManyPolicies, len(o.Policies), MaxPolicies)
 	}
 	if o.Clock == nil {
-		o.Clock = monotonic
+		o.Clock = backend.Now
 	}
 	if o.Memory == nil {
 		o.Memory = memory.Read
@@ -232,7 +228,9 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 	r.budget.tick(out.End)
 	n.submitted(s.reqs, out)
 	o.Accepted, o.Resident = out.Accepted, out.Resident
-	if o.Requests == 1 && o.Resident == 0 && r.arrived(b.Extents[0]) == policy.Resident {
+	q := &s.reqs[0]
+	if o.Requests == 1 && o.Accepted == 1 && o.Resident == 0 &&
+		r.arrived(hints.Extent{File: q.File, Off: q.Off, Len: q.Len}) == policy.Resident {
 		// A lone slow call may have been slow for many reasons; data that is here
 		// this soon was here before.
 		o.Resident = 1

@@ -175,6 +175,9 @@ func TestAccountsAddUp(t *testing.T) {
 				Resident: rapid.IntRange(backend.Unknown, n).Draw(rt, "resident"),
 			}
 		}}
+		b.Cached = func(*hints.File, int64, int64) (int64, bool) {
+			return int64(rapid.IntRange(0, 1).Draw(rt, "cached")), true
+		}
 		r, err := New(Options{
 			Backend: b, Policies: []policy.Policy{willneed.Policy{}, treechildren.New(), neighbor.Policy{}},
 			Clock: new(fakeClock).read, Memory: plenty,

@@ -147,8 +147,9 @@ func TestCloseWithFullQueue(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if c := one(t, r); c.Accepted != uint64(g.Total()) {
-		t.Errorf("%d accepted by the accounts, %d by the backend", c.Accepted, g.Total())
+	c := one(t, r)
+	if c.Accepted != uint64(g.Total()) || c.Offered != maxQueue*largeRequests(f) {
+		t.Errorf("%+v, want the backend's %d accepted of %d", c, g.Total(), maxQueue*largeRequests(f))
 	}
 }
 

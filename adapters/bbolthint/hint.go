@@ -200,7 +200,7 @@ func (w *walk) describe(file *hints.File, entering uint64, left *page) {
 		Entered:   w.extent(file, entering, 1),
 		Children:  w,
 	}
-	if left != nil && left.overflow > 0 {
+	if left != nil && left.valuesLast(int64(c.pageSize)) {
 		w.event.LeftTail = w.extent(file, left.id+uint64(left.overflow), 1)
 	}
 }

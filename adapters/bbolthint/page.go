@@ -88,6 +88,20 @@ func (e *leafElement) key() []byte {
 	return (*[maxAlloc]byte)(unsafe.Pointer(e))[from:to:to]
 }
 
+// valuesLast reports whether the last page of a leaf that was read is an overflow
+// page without a key: then only a reader of values touches it.
+func (p *page) valuesLast(pageSize int64) bool {
+	if p.overflow == 0 || p.count == 0 {
+		return false
+	}
+	last := p.count - 1
+	if headerSize+elementSize*(int64(last)+1) > pageSize {
+		return false // the elements themselves go on past the head
+	}
+	_, to := p.keyRange(last)
+	return to <= int64(p.overflow)*pageSize
+}
+
 // The following look ahead, at pages that bbolt may never come to, and so trust
 // nothing.
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -33,12 +34,22 @@ type file struct {
 
 var fset = token.NewFileSet()
 
-// files parses all Go files of the module.
+// files are all Go files of the module.
 func files(t *testing.T) []file {
 	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("%d files: this is not the module", len(all))
+	}
+	return all
+}
+
+var parsed = sync.OnceValues(func() (all []file, err error) {
 	root := filepath.Join("..", "..")
-	var all []file
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -72,14 +83,8 @@ func files(t *testing.T) []file {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 20 {
-		t.Fatalf("%d files: this is not the module", len(all))
-	}
-	return all
-}
+	return all, err
+})
 
 // imports are the paths that a file imports; those of ours from the module's root.
 func (f file) imports() (ours, others []string) {

@@ -51,10 +51,10 @@ func cached(fd int, off, n int64) (int64, error) {
 // unlike mincore, tells the truth to who can't write the file.
 func noWait(fd int, off int64) (bool, error) {
 	var b [1]byte
-	_, err := unix.Preadv2(fd, [][]byte{b[:]}, off, unix.RWF_NOWAIT)
+	n, err := unix.Preadv2(fd, [][]byte{b[:]}, off, unix.RWF_NOWAIT)
 	switch err {
 	case nil:
-		return true, nil
+		return n == 1, nil // 0: past the end
 	case unix.EAGAIN:
 		return false, nil
 	}

@@ -9,7 +9,11 @@
 // that every backend passes.
 package backend
 
-import "github.com/predictio/predictio/hints"
+import (
+	"time"
+
+	"github.com/predictio/predictio/hints"
+)
 
 // Request asks for one range. Off and Len are multiples of the system's page
 // size except where the file's end cuts Len short, and Len is at most the file's
@@ -33,10 +37,15 @@ type Outcome struct {
 	// Resident is how many of the accepted requests were in the cache already,
 	// or Unknown.
 	Resident int
-	// End is the runtime's clock at the return, in ns, for backends that have
-	// read it anyway; 0 otherwise.
+	// End is Now at the return, for backends that have read the clock anyway; 0
+	// otherwise.
 	End int64
 }
+
+var epoch = time.Now()
+
+// Now is the runtime's clock: ns since the process started, monotonic.
+func Now() int64 { return int64(time.Since(epoch)) }
 
 // Backend executes requests. Its methods are safe for concurrent use.
 type Backend interface {

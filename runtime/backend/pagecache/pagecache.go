@@ -7,7 +7,6 @@ package pagecache
 
 import (
 	"sync/atomic"
-	"time"
 
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/internal/pagecache"
@@ -23,7 +22,7 @@ const residentNs = 1000
 type Options struct {
 	// Calls replace the system calls in tests.
 	Calls *pagecache.Calls
-	// Clock returns ns of a monotonic clock. nil: the system's.
+	// Clock returns ns. nil: backend.Now.
 	Clock func() int64
 }
 
@@ -39,10 +38,6 @@ type Backend struct {
 	noNoWait   atomic.Bool
 }
 
-var epoch = time.Now()
-
-func monotonic() int64 { return int64(time.Since(epoch)) }
-
 // New returns a backend.
 func New(o Options) *Backend {
 	b := &Backend{calls: o.Calls, clock: o.Clock}
@@ -50,7 +45,7 @@ func New(o Options) *Backend {
 		b.calls = &pagecache.System
 	}
 	if b.clock == nil {
-		b.clock = monotonic
+		b.clock = backend.Now
 	}
 	return b
 }

@@ -12,15 +12,6 @@ const (
 	// probeReach is how far ahead a silent walk probes, in children: far enough
 	// to see the end of a warm stretch before the walk is there.
 	probeReach = 64
-	// parentSlack is how many children before the window's end the parent must
-	// be requested that the window will run into: one read's worth of walking.
-	parentSlack = 32
-	// maxParents bounds how many parents are requested ahead: trees with huge
-	// keys have a fan-out of a few.
-	maxParents = 32
-	// restSplit: rests are requested for the nearer 1/restSplit of the window, so
-	// that the heads they are read from have arrived.
-	restSplit = 2
 	// pressureSkip is how many children to pass before memory is looked at again.
 	pressureSkip = 64
 	// crowdedSkip is the same for a device that others keep busy.
@@ -66,7 +57,7 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 	switch {
 	case s.pressure:
 		s.forget(b)
-	case s.gov.Silent() && s.sweep != governor.PacedSweep:
+	case s.gov.Silent():
 		s.probe(e, b)
 	default:
 		s.ask(e, b)
@@ -147,122 +138,6 @@ func (s *stream) ask(e *hints.TreeChildEnter, b *policy.Batch) {
 	}
 }
 
-// fill brings the window to its size if enough of it was used.
-func (s *stream) fill(e *hints.TreeChildEnter, b *policy.Batch) {
-	rests := s.front.extents - s.front.ahead
-	want := max(0, min(s.gov.Window(), b.Limits.Requests-rests))
-	if s.refill = s.gov.Refill(want); s.front.ahead > s.refill {
-		return
-	}
-	arrived := s.front.ahead // heads requested by earlier events
-	s.fetchParents(e, b, want)
-	room := s.fetchRests(e, b, min(arrived, s.gov.Window()/restSplit))
-	s.crowded = want <= s.front.ahead
-	for room && s.front.ahead < want {
-		x, ok := e.Children.Child(s.front.ahead)
-		if !ok || !s.fits(b, x.Len, 1) || !b.Add(x) {
-			break
-		}
-		s.front.push(x)
-	}
-	if s.sweep == governor.PacedSweep {
-		s.pace(e, b)
-	}
-	s.gov.Filled()
-	want = max(0, min(s.gov.Window(), b.Limits.Requests-rests))
-	s.refill = s.gov.Refill(want)
-}
-
-// fetchParents requests the parents that the window runs into.
-func (s *stream) fetchParents(e *hints.TreeChildEnter, b *policy.Batch, window int) {
-	parents, ok := e.Children.(hints.Parents)
-	if !ok || e.Fanout <= 0 {
-		return
-	}
-	need := min(maxParents, (e.Index+window+parentSlack)/e.Fanout)
-	for ; s.parents < need; s.parents++ {
-		x, ok := parents.NextParent(s.parents)
-		if !ok || !b.Add(x) {
-			return
-		}
-	}
-}
-
-// fetchRests requests the rests of the children up to the given one, whose heads
-// have arrived. It reports whether the limits left room for all: what is needed
-// sooner must not wait for more heads.
-func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) (room bool) {
-	rests, ok := e.Children.(hints.Rests)
-	if !ok {
-		return true
-	}
-	for ; s.front.staged < upTo && s.front.bytes < b.Limits.Bytes && s.front.extents < b.Limits.Requests; s.front.staged++ {
-		i := s.front.staged
-		from := len(b.Extents)
-		b.Extents = rests.AppendRest(b.Extents, i, s.gov.Part())
-		if len(b.Extents) == from {
-			continue // the head was all
-		}
-		bytes := int64(0)
-		for _, x := range b.Extents[from:] {
-			bytes += x.Len
-		}
-		if !s.fits(b, bytes, len(b.Extents)-from) || len(b.Extents) > policy.MaxExtents {
-			b.Extents = b.Extents[:from] // as the walk goes on there will be room
-			return false
-		}
-		if !s.deaf && s.control == noControl && s.gov.NextControl() {
-			// Leave the last page: nobody but the program can then bring it in. Child
-			// i is entered after i+1 crossings and left after one more.
-			s.control = i + 2
-			last := &b.Extents[len(b.Extents)-1]
-			if last.Len -= policy.PageSize; last.Len <= 0 {
-				b.Extents = b.Extents[:len(b.Extents)-1]
-			}
-		}
-		for _, x := range b.Extents[from:] {
-			s.front.extend(i, x)
-		}
-	}
-	return true
-}
-
-// fits reports whether the limits leave room for so much more ahead.
-func (s *stream) fits(b *policy.Batch, bytes int64, extents int) bool {
-	return s.front.extents+extents <= b.Limits.Requests && s.front.bytes+bytes <= b.Limits.Bytes
-}
-
-// pace adds the next stretch of the file to the batch.
-func (s *stream) pace(e *hints.TreeChildEnter, b *policy.Batch) {
-	n := int64(len(b.Extents)) * governor.PacedPages * policy.PageSize
-	n = min(n, e.Entered.File.Size()-s.sweepOff)
-	if n <= 0 {
-		s.sweep = governor.NoSweep // the whole file was read: all is there, or was
-		return
-	}
-	b.Add(hints.Extent{File: e.Entered.File, Off: s.sweepOff, Len: n})
-	s.sweepOff += n
-}
-
-// considerSweep looks, once a parent, whether the whole file is being read.
-func (s *stream) considerSweep(e *hints.TreeChildEnter, b *policy.Batch) {
-	size := e.Entered.File.Size()
-	if s.sweepOff >= size || s.keysOnly {
-		return // a paced sweep has been through, or would read what nobody wants
-	}
-	to := governor.Progress{
-		Origin: e.Origin, Visited: e.Visited, TreeBytes: e.TreeBytes,
-		FileBytes: size, MayRead: b.Limits.SweepBytes,
-	}.Decide()
-	if to == governor.FullSweep && s.sweep != governor.FullSweep {
-		b.Sweep = policy.Sweep{File: e.Entered.File, Off: 0, Len: size}
-		s.swept = true
-	}
-	if s.sweep != governor.FullSweep {
-		s.sweep = to
-	}
-}
-
 // Settle learns from what came of the batch.
 func (s *stream) Settle(o *policy.Outcome) hints.Advice {
 	if s.sweep == governor.FullSweep && !o.Sweeping {
@@ -277,12 +152,15 @@ func (s *stream) Settle(o *policy.Outcome) hints.Advice {
 		// A paced sweep makes leaves resident that this walk then asks for in vain:
 		// that is no reason to stop.
 		if s.sweep != governor.PacedSweep {
-			s.gov.Fetched(o.Requests, o.Resident)
+			s.gov.Fetched(o.Accepted, o.Resident)
 		}
-	} else if o.Requests > 0 {
-		if s.gov.Probed(o.Resident >= o.Requests); !s.gov.Silent() {
+	} else if o.Accepted > 0 {
+		if s.gov.Probed(o.Resident >= o.Accepted); !s.gov.Silent() {
 			s.policy.learn(s.file, s.gov.Prior())
 		}
+	}
+	if o.Requests > 0 && o.Accepted == 0 {
+		s.crowded = true // a backend that takes nothing need not be asked at each child
 	}
 	if s.gov.Silent() {
 		// All of it was there: whoever reads it, it is no request of ours.
