@@ -180,7 +180,7 @@ func touchedPages(f *hints.File, xs []hints.Extent) map[int64]bool {
 func TestRequestsBeyondTheBoundAreDropped(t *testing.T) {
 	f := testwalk.File(t, 1<<43)
 	r, b, _ := open(t, policies(willneed.Policy{}))
-	r.Emit(need(1, hints.Extent{File: f, Len: 1 << 42}, pages(f, 1<<31, 1)))
+	r.Emit(need(1, hints.Extent{File: f, Len: 1 << 42}, hints.Extent{File: f, Off: 1 << 42, Len: 1}))
 	c := one(t, r)
 	if c.Accepted > maxRequests || c.Dropped == 0 || b.Total() > maxRequests {
 		t.Errorf("%+v, %d submitted, at most %d may be", c, b.Total(), maxRequests)

@@ -19,19 +19,20 @@ const (
 	MaxDirect = 512 << 10
 )
 
+// pread is IOCB_CMD_PREAD.
+const pread = 0
+
 // iocb and ioEvent are struct iocb and struct io_event of linux/aio_abi.h.
 type iocb struct {
-	data       uint64
-	key, flags uint32
-	opcode     uint16
-	prio       int16
-	fd         uint32
-	buf        uint64
-	nbytes     uint64
-	offset     int64
-	_          uint64
-	_          uint32
-	_          uint32
+	data   uint64
+	_      [2]uint32 // key, flags
+	opcode uint16
+	_      int16 // priority
+	fd     uint32
+	buf    uint64
+	nbytes uint64
+	offset int64
+	_      [2]uint64
 }
 
 type ioEvent struct {
@@ -82,7 +83,7 @@ func ReadDirect(path string, ranges []Range) (time.Duration, error) {
 			}
 			next++
 			cbs[slot] = iocb{
-				data: uint64(slot), fd: uint32(fd), offset: r.Off, nbytes: uint64(r.Len),
+				data: uint64(slot), opcode: pread, fd: uint32(fd), offset: r.Off, nbytes: uint64(r.Len),
 				buf: uint64(uintptr(unsafe.Pointer(&memory[slot*MaxDirect]))),
 			}
 			batch[n] = &cbs[slot]

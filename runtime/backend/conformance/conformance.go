@@ -109,8 +109,8 @@ func Submit(t testing.TB, b backend.Backend, reqs []backend.Request) backend.Out
 }
 
 func testName(t *testing.T, b backend.Backend) {
-	if b.Name() == "" || b.Name() != b.Name() {
-		t.Errorf("name %q", b.Name())
+	if first, again := b.Name(), b.Name(); first == "" || again != first {
+		t.Errorf("name %q, then %q", first, again)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"hash/maphash"
 	"os"
-	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -103,7 +102,7 @@ func run(ctx context.Context, name, path string, rep int, w work) (s bench.Sampl
 	var before time.Duration
 	switch name {
 	case "populate":
-		options.MmapFlags = syscall.MAP_POPULATE
+		options.MmapFlags = mapPopulate
 	case "read-first":
 		if err := readAll(ctx, path); err != nil {
 			return s, err
