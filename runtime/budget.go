@@ -111,15 +111,24 @@ func (b *budget) look() {
 	}
 }
 
-// hold sets what a stream has outstanding.
-func (b *budget) hold(s *slot, requests int, bytes int64) {
-	if d := requests - s.heldRequests; d != 0 {
+// hold sets what policy i of a stream has outstanding.
+func (b *budget) hold(s *slot, i int, now held) {
+	was := &s.held[i]
+	if d := now.requests - was.requests; d != 0 {
 		b.requests.Add(int64(d))
-		s.heldRequests = requests
+		s.heldRequests += d
 	}
-	if d := bytes - s.heldBytes; d != 0 {
+	if d := now.bytes - was.bytes; d != 0 {
 		b.bytes.Add(d)
-		s.heldBytes = bytes
+		s.heldBytes += d
+	}
+	*was = now
+}
+
+// holdNothing gives back all that a stream has outstanding.
+func (b *budget) holdNothing(s *slot) {
+	for i := range s.held {
+		b.hold(s, i, held{})
 	}
 }
 
@@ -133,7 +142,7 @@ func (r *Runtime) reclaimStale() {
 			continue
 		}
 		if now-s.lastSeen > staleAfter {
-			r.budget.hold(s, 0, 0)
+			r.budget.holdNothing(s)
 		}
 		s.mu.Unlock()
 	}

@@ -126,19 +126,20 @@ func (r *Runtime) Backend() string { return r.backend.Name() }
 // in the same stream, or the runtime is closed: the event is then dropped, and
 // in the first case counted.
 func (r *Runtime) Emit(e hints.Event) hints.Advice {
-	kind := e.Kind()
-	if kind >= hints.NumKinds {
-		return hints.Advice{Skip: hints.Silent}
+	kind, id := hints.KindTreeChildEnter, uint64(0)
+	if t, ok := e.(*hints.TreeChildEnter); ok {
+		id = t.Stream // the usual event, without two calls through the interface
+	} else {
+		kind, id = e.Kind(), e.StreamID()
 	}
-	if kind == hints.KindStreamEnd {
-		r.endStream(e.StreamID())
+	switch {
+	case kind == hints.KindStreamEnd:
+		r.endStream(id)
 		return hints.Advice{}
-	}
-	policies := r.byKind[kind]
-	if len(policies) == 0 {
+	case kind >= hints.NumKinds || len(r.byKind[kind]) == 0:
 		return hints.Advice{Skip: hints.Silent, Sticky: true}
 	}
-	id := e.StreamID()
+	policies := r.byKind[kind]
 	s := r.slot(id)
 	if !s.mu.TryLock() {
 		r.contended.Add(1)
@@ -154,6 +155,7 @@ func (r *Runtime) Emit(e hints.Event) hints.Advice {
 		r.rebind(s, id)
 	}
 	s.beat()
+	r.budget.limits(s, &s.batch.Limits)
 	advice := r.run(s, policies[0], e)
 	for _, i := range policies[1:] {
 		a := r.run(s, i, e)
@@ -166,7 +168,6 @@ func (r *Runtime) Emit(e hints.Event) hints.Advice {
 // run lets one policy handle an event, and executes what it asks for.
 func (r *Runtime) run(s *slot, i int, e hints.Event) hints.Advice {
 	b := &s.batch
-	r.budget.limits(s, &b.Limits)
 	p := s.streams[i]
 	if p == nil {
 		p = r.all[i].NewStream()
@@ -176,7 +177,7 @@ func (r *Runtime) run(s *slot, i int, e hints.Event) hints.Advice {
 	n := &s.counters[i]
 	n.Events++
 	if b.Empty() {
-		r.budget.hold(s, 0, 0)
+		r.budget.hold(s, i, held{})
 		return advice
 	}
 	n.Useful += uint64(b.Useful)
@@ -187,7 +188,7 @@ func (r *Runtime) run(s *slot, i int, e hints.Event) hints.Advice {
 		r.execute(s, i, b, o)
 		advice = p.Settle(o)
 	}
-	r.budget.hold(s, b.HeldRequests, b.HeldBytes)
+	r.budget.hold(s, i, held{b.HeldRequests, b.HeldBytes})
 	b.Reset()
 	return advice
 }

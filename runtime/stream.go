@@ -17,7 +17,8 @@ type slot struct {
 	streams  [MaxPolicies]policy.Stream
 	counters [MaxPolicies]Counters // of each policy, over all streams that had this place
 
-	heldRequests int
+	held         [MaxPolicies]held
+	heldRequests int // sums of held
 	heldBytes    int64
 	lastSeen     int64 // runtime clock, ns
 	untilTick    int   // events until the clock is read
@@ -27,6 +28,12 @@ type slot struct {
 	outcome policy.Outcome
 	ranges  []pageRange
 	reqs    []backend.Request
+}
+
+// held is what a policy has asked for and the program has not yet read.
+type held struct {
+	requests int
+	bytes    int64
 }
 
 // slot returns the place for a stream id; its previous tenant may still be there.
@@ -70,7 +77,7 @@ func (r *Runtime) end(s *slot) {
 			s.counters[i].Wasted += uint64(p.End())
 		}
 	}
-	r.budget.hold(s, 0, 0)
+	r.budget.holdNothing(s)
 }
 
 // endStream takes a StreamEnd.

@@ -95,6 +95,10 @@ func benchBbolt(cmd *cobra.Command, f benchFlags) (err error) {
 // what then holds, in KiB.
 func setReadahead(cmd *cobra.Command, f benchFlags) (kb int, restore func() error, err error) {
 	nothing := func() error { return nil }
+	// Before the device is looked at: a run that died may have left it changed.
+	if err := device.RestoreOrphan(); err != nil {
+		return 0, nothing, err
+	}
 	probe, err := os.CreateTemp(f.dir, "predictio-*")
 	if err != nil {
 		return 0, nothing, err

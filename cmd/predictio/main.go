@@ -12,6 +12,9 @@ import (
 )
 
 func main() {
+	// A reader that has seen enough (| head) is a failed write, which lets a command
+	// clean up, and not a death in the middle.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for a clean end; a second one must not wait for it.
 	context.AfterFunc(ctx, stop)

@@ -22,7 +22,7 @@ type Readahead struct {
 // Restore puts the old value back; if this process dies before, the next call for
 // any device does, from a note in the temp folder.
 func SetReadahead(ctl string, kb int) (*Readahead, error) {
-	if err := restoreOrphan(); err != nil {
+	if err := RestoreOrphan(); err != nil {
 		return nil, err
 	}
 	if ctl == "" {
@@ -64,8 +64,9 @@ func (r *Readahead) Restore() error {
 
 func notePath() string { return filepath.Join(os.TempDir(), "predictio-readahead.json") }
 
-// restoreOrphan puts back what a process that died has changed.
-func restoreOrphan() error {
+// RestoreOrphan puts back what a process that died has changed. It is an error if
+// that process still runs.
+func RestoreOrphan() error {
 	b, err := os.ReadFile(notePath())
 	if err != nil {
 		return nil
