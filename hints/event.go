@@ -92,7 +92,8 @@ type TreeChildEnter struct {
 	Children Children
 }
 
-// StreamEnd says that a walk is over and its stream id will not be used again.
+// StreamEnd says that a walk is over: what was learned of the stream is filed, and
+// nothing more is fetched for it. Its id may name the emitter's next walk.
 type StreamEnd struct{ Stream uint64 }
 
 // WillNeed says that plain extents will be read soon, in this order.

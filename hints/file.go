@@ -50,7 +50,11 @@ var table = struct {
 type fileKey struct{ dev, ino uint64 }
 
 // Register registers an open file, duplicating its descriptor; f stays the
-// caller's and may be closed at once. It returns ErrNotRegular,
+// caller's and may be closed at once. Beware of files that the process locks with
+// fcntl(2): closing any descriptor of such a file, a File's too, drops the process's
+// locks on it. flock(2), as bbolt uses it on Linux, is not affected.
+//
+// Register returns ErrNotRegular,
 // ErrTooManyFiles, ErrNotSupported, or the error of the system call that failed.
 func Register(f *os.File) (*File, error) {
 	if f == nil {
@@ -162,6 +166,10 @@ func (f *File) Device() Device { return f.device }
 
 // MaxRequest is the device's largest useful request in bytes, 0 where unknown.
 func (f *File) MaxRequest() int64 { return f.device.MaxRequest }
+
+// QueueDepth is how many requests the device's queue holds before a submitter has
+// to wait, 0 where unknown.
+func (f *File) QueueDepth() int { return f.device.QueueDepth }
 
 // Size is the file's size in bytes as it was last seen.
 func (f *File) Size() int64 { return f.size.Load() }

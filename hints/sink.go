@@ -30,4 +30,4 @@ var Discard Sink = discard{}
 
 type discard struct{}
 
-func (discard) Emit(Event) Advice { return Advice{Skip: Silent} }
+func (discard) Emit(Event) Advice { return Advice{Skip: Silent, Sticky: true} }

@@ -17,9 +17,12 @@ const (
 	// tickEvery is how many events may pass before the clock is read although no
 	// backend has done so.
 	tickEvery = 64
-	// staleAfter is how long an untouched stream's outstanding requests count:
-	// long after they are done, even on a disk with moving parts.
-	staleAfter = int64(200 * time.Millisecond)
+	// staleAfter is how long an untouched stream's outstanding requests count: as long
+	// as a full queue takes. Disks with moving parts take longer, but what a device
+	// says of itself in this is not to be relied on: virtual disks claim to rotate.
+	staleAfter = int64(20 * time.Millisecond)
+	// reclaimEvery is how often the streams are searched for such.
+	reclaimEvery = int64(5 * time.Millisecond)
 	// sweepShare is the part of the available memory that a sweep may fill.
 	sweepShare = 0.5
 )
@@ -90,7 +93,7 @@ func (b *budget) limits(s *slot, l *policy.Limits) {
 	s.lastSeen = now
 	state := b.state.Load()
 	others := b.requests.Load() - int64(s.heldRequests)
-	if others > b.maxRequests/2 && now-b.lastTake.Load() > staleAfter {
+	if others > b.maxRequests/2 && now-b.lastTake.Load() > reclaimEvery {
 		b.lastTake.Store(now)
 		b.reclaim()
 		others = b.requests.Load() - int64(s.heldRequests)
@@ -141,7 +144,7 @@ func (r *Runtime) reclaimStale() {
 		if s == nil || !s.mu.TryLock() {
 			continue
 		}
-		if now-s.lastSeen > staleAfter {
+		if s.heldRequests > 0 && now-s.lastSeen > staleAfter {
 			r.budget.holdNothing(s)
 		}
 		s.mu.Unlock()

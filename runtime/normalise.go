@@ -33,7 +33,7 @@ type pageRange struct {
 // or overlap, and split to what the device reads at once. It returns their bytes.
 func (r *Runtime) normalise(s *slot, n *Counters, extents []hints.Extent) (bytes int64) {
 	s.ranges, s.reqs = s.ranges[:0], s.reqs[:0]
-	now := r.budget.now()
+	now, looked := r.budget.now(), false
 	for i := range extents {
 		x := &extents[i]
 		if x.Empty() {
@@ -50,8 +50,16 @@ func (r *Runtime) normalise(s *slot, n *Counters, extents []hints.Extent) (bytes
 			continue
 		}
 		if r.recent.seen(x.File.ID(), off, end, now) {
-			n.Suppressed++
-			continue
+			if !looked {
+				// The clock may have stood still: nobody reads it while nothing happens.
+				looked = true
+				r.budget.look()
+				now = r.budget.now()
+			}
+			if r.recent.seen(x.File.ID(), off, end, now) {
+				n.Suppressed++
+				continue
+			}
 		}
 		s.ranges = append(s.ranges, pageRange{x.File, off, end})
 	}

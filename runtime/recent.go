@@ -15,7 +15,8 @@ const recentSlots = 4096
 // overlapping windows ask once. It takes no lock: two goroutines that meet in a
 // slot at the same time may both ask.
 type recent struct {
-	ttl int64 // ns
+	ttl  int64         // ns
+	salt atomic.Uint32 // part of every hash
 	// A slot packs 32 bits of the range's hash and the time in 2^20 ns.
 	slots [recentSlots]atomic.Uint64
 }
@@ -33,7 +34,7 @@ func (t *recent) seen(file uint32, off, end, now int64) bool {
 	if t.ttl < 0 {
 		return false
 	}
-	h := (uint64(off)>>12 ^ uint64(file)<<40 ^ uint64(end)<<20) * 0x9e3779b97f4a7c15
+	h := (uint64(off)>>12 ^ uint64(file)<<40 ^ uint64(end)<<20 ^ uint64(t.salt.Load())<<52) * 0x9e3779b97f4a7c15
 	h ^= h >> 32
 	slot := &t.slots[h%recentSlots]
 	const tick = 20
@@ -45,3 +46,6 @@ func (t *recent) seen(file uint32, off, end, now int64) bool {
 	slot.Store(tag<<32 | uint64(uint32(stamp)))
 	return false
 }
+
+// forget empties the filter: of what was noted last, something was not taken.
+func (t *recent) forget() { t.salt.Add(1) }

@@ -54,8 +54,8 @@ type Options struct {
 	// Policies predict; each sees the events of the kinds it names.
 	Policies []policy.Policy
 	// InFlight bounds the requests asked for and not yet read by the program, over
-	// all streams. 0, and all above: MaxInFlight. A device with a shorter queue
-	// lowers it for its files.
+	// all streams. 0, and all above: MaxInFlight. A walk over a file whose device has
+	// a shorter queue keeps to that.
 	InFlight int
 	// InFlightBytes bounds their bytes. 0: DefaultInFlightBytes.
 	InFlightBytes int64
@@ -151,9 +151,15 @@ func (r *Runtime) Emit(e hints.Event) hints.Advice {
 	if r.closed.Load() {
 		return hints.Advice{Skip: hints.Silent, Sticky: true}
 	}
-	if s.id != id {
-		r.rebind(s, id)
+	if s.torn {
+		r.end(s) // a panic has left it in the middle of an event
+		s.batch.Reset()
 	}
+	if s.id != id && !r.rebind(s, id) {
+		r.contended.Add(1)
+		return hints.Advice{Skip: contendedSkip}
+	}
+	s.torn = true
 	s.beat()
 	r.budget.limits(s, &s.batch.Limits)
 	advice := r.run(s, policies[0], e)
@@ -162,6 +168,7 @@ func (r *Runtime) Emit(e hints.Event) hints.Advice {
 		advice.Skip = min(advice.Skip, a.Skip)
 		advice.Sticky = advice.Sticky && a.Sticky
 	}
+	s.torn = false
 	return advice
 }
 
@@ -199,18 +206,18 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 	if b.Control.File != nil {
 		o.Control = r.resident(b.Control)
 	}
-	if b.Late.File != nil {
-		if o.Late = r.arrived(b.Late); o.Late == policy.Absent {
-			n.Late++
-		}
+	if b.Late.File != nil && r.arrived(b.Late) == policy.Absent {
+		n.Late++
 	}
 	if b.StopSweep {
 		s.stopSweep()
 	}
 	if b.Sweep.File != nil && s.sweep == nil {
-		s.sweep = r.work.startSweep(b.Sweep)
+		s.sweep = r.work.startSweep(b.Sweep, b.SweepTo)
 	}
-	o.Sweeping = s.sweep.running()
+	if o.Sweeping = s.sweep.running(); o.Sweeping && b.SweepTo > 0 {
+		s.sweep.to.Store(b.SweepTo)
+	}
 	if len(b.Extents) == 0 {
 		return
 	}
@@ -222,14 +229,18 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 	if bytes > maxInlineBytes {
 		if o.Accepted = r.work.enqueue(i, s.reqs); o.Accepted == 0 {
 			n.submitted(s.reqs, backend.Outcome{})
+			r.recent.forget()
 		}
 		return
 	}
+	q := &s.reqs[0]
 	out := r.backend.Submit(s.reqs)
 	r.budget.tick(out.End)
 	n.submitted(s.reqs, out)
-	o.Accepted, o.Resident = out.Accepted, out.Resident
-	q := &s.reqs[0]
+	if out.Accepted < o.Requests {
+		r.recent.forget()
+	}
+	o.Accepted, o.Failed, o.Resident = out.Accepted, out.Failed, out.Resident
 	if o.Requests == 1 && o.Accepted == 1 && o.Resident == 0 &&
 		r.arrived(hints.Extent{File: q.File, Off: q.Off, Len: q.Len}) == policy.Resident {
 		// A lone slow call may have been slow for many reasons; data that is here

@@ -21,6 +21,7 @@ type slot struct {
 	heldRequests int // sums of held
 	heldBytes    int64
 	lastSeen     int64 // runtime clock, ns
+	torn         bool  // an event is under way, or has ended in a panic
 	untilTick    int   // events until the clock is read
 	sweep        *sweep
 
@@ -43,6 +44,7 @@ func (r *Runtime) slot(id uint64) *slot {
 		return s
 	}
 	fresh := &slot{id: id}
+	fresh.batch.Arrived = r.arrived
 	if place.CompareAndSwap(nil, fresh) {
 		return fresh
 	}
@@ -63,10 +65,18 @@ func (s *slot) stopSweep() {
 	}
 }
 
-// rebind gives the slot to another stream. The caller holds s.mu.
-func (r *Runtime) rebind(s *slot, id uint64) {
+// rebind gives the slot to another stream, and reports whether it could: a tenant
+// that is at work keeps it. The caller holds s.mu.
+func (r *Runtime) rebind(s *slot, id uint64) bool {
+	if s.heldRequests > 0 {
+		r.budget.look()
+		if r.budget.now()-s.lastSeen < staleAfter {
+			return false
+		}
+	}
 	r.end(s)
-	s.id = id
+	s.id, s.untilTick = id, 0
+	return true
 }
 
 // end finishes the slot's stream. The caller holds s.mu.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/internal/testwalk"
@@ -33,7 +34,7 @@ func tree(t testing.TB, leaves int) *testwalk.Tree {
 
 func TestStreamTakesThePlaceOfAnother(t *testing.T) {
 	tr := tree(t, 1000)
-	r, b, _ := open(t, policies(treechildren.New()))
+	r, b, c := open(t, policies(treechildren.New()))
 	b.Answer = cold
 	w := walkSteps(r, tr, 1, 3)
 	before := one(t, r)
@@ -41,6 +42,13 @@ func TestStreamTakesThePlaceOfAnother(t *testing.T) {
 	if held == 0 || before.Wasted != 0 {
 		t.Fatalf("%d in flight, %+v", held, before)
 	}
+
+	// While it is at work it keeps its place.
+	a := r.Emit(&hints.TreeChildEnter{Stream: 1 + MaxStreams})
+	if s := r.Stats(); s.InFlight != held || s.Contended != 1 || a.Skip == 0 {
+		t.Errorf("%d in flight, %d contended, advice %+v", s.InFlight, s.Contended, a)
+	}
+	c.advance(2 * time.Duration(staleAfter))
 
 	r.Emit(&hints.TreeChildEnter{Stream: 1 + MaxStreams}) // its place is the same
 	s := r.Stats()

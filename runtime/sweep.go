@@ -18,8 +18,10 @@ const (
 	sweepCheck = 16 << 20
 	// sweepKept is the part that must still be there, a quarter of the way back.
 	sweepKept = 0.9
-	// sweepIdle is how long a sweep goes on for a stream that doesn't move.
+	// sweepIdle is how long a sweep waits for a stream that doesn't move, and
+	// sweepNap how long it sleeps when it may go no further.
 	sweepIdle = int64(time.Second)
+	sweepNap  = time.Millisecond
 )
 
 // sweep is a file being read from one end to the other for a stream.
@@ -28,6 +30,7 @@ type sweep struct {
 	stop  atomic.Bool
 	done  atomic.Bool
 	beats atomic.Int64 // the stream's events
+	to    atomic.Int64 // offset up to which the stream justifies it
 }
 
 // running reports whether the sweep has started and nobody has ended it.
@@ -44,15 +47,19 @@ func (r *Runtime) sweepFile(s *sweep) {
 		split   = &slot{}
 		ignored Counters
 	)
-	for off := s.Off; off < end; off += sweepPiece {
+	for off := s.Off; off < end; {
 		if s.stop.Load() || r.work.stopped() {
 			return
 		}
-		now := r.budget.clock()
-		if b := s.beats.Load(); b != beats {
-			beats, movedAt = b, now
-		} else if now-movedAt > sweepIdle {
-			return
+		if off >= s.to.Load() {
+			now := r.budget.clock()
+			if b := s.beats.Load(); b != beats {
+				beats, movedAt = b, now
+			} else if now-movedAt > sweepIdle {
+				return // nobody reads on
+			}
+			time.Sleep(sweepNap)
+			continue
 		}
 		piece := pageRange{s.File, off, min(off+sweepPiece, end)}
 		if (off-s.Off)%sweepCheck == 0 {
@@ -64,6 +71,7 @@ func (r *Runtime) sweepFile(s *sweep) {
 		split.reqs = split.reqs[:0]
 		r.split(split, &ignored, piece)
 		r.behind.submitted(sweeps, split.reqs, r.backend.Submit(split.reqs))
+		off += sweepPiece
 	}
 }
 

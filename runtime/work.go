@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,9 @@ type work struct {
 	mu      sync.Mutex
 	started int
 	idle    atomic.Int32
-	closed  bool
+	// sweeping: one at a time.
+	sweeping atomic.Bool
+	closed   bool
 }
 
 func (w *work) init(r *Runtime) {
@@ -129,13 +132,27 @@ func (w *work) close() {
 	}
 }
 
-// startSweep begins a sweep, or returns nil if there is no room for one.
-func (w *work) startSweep(p policy.Sweep) *sweep {
+// startSweep begins a sweep that may go as far as to; 0: to the end. It returns nil if one is
+// under way, since each may take half of the memory, or the queue is full.
+func (w *work) startSweep(p policy.Sweep, to int64) *sweep {
+	if !w.sweeping.CompareAndSwap(false, true) {
+		return nil
+	}
 	if !p.File.Retain() {
+		w.sweeping.Store(false)
 		return nil
 	}
 	s := &sweep{Sweep: p}
-	if !w.try(func() { w.rt.sweepFile(s) }) {
+	if to == 0 {
+		to = math.MaxInt64
+	}
+	s.to.Store(to)
+	ok := w.try(func() {
+		defer w.sweeping.Store(false)
+		w.rt.sweepFile(s)
+	})
+	if !ok {
+		w.sweeping.Store(false)
 		p.File.Release()
 		return nil
 	}

@@ -248,7 +248,6 @@ func TestSweepEndsEarly(t *testing.T) {
 		{"the policy ends it", func(r *Runtime, _ *fakeClock) { r.Emit(need(1)) }},
 		{"the stream ends", func(r *Runtime, _ *fakeClock) { r.Emit(&hints.StreamEnd{Stream: 1}) }},
 		{"the stream loses its place", func(r *Runtime, _ *fakeClock) { r.Emit(need(1 + MaxStreams)) }},
-		{"the stream stands still", func(_ *Runtime, c *fakeClock) { c.advance(2 * time.Second) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, g, c, f := sweeping(t, nil)
@@ -264,6 +263,38 @@ func TestSweepEndsEarly(t *testing.T) {
 				t.Errorf("%d bytes of %d swept, want at most %d", got, f.Size(), most)
 			}
 		})
+	}
+}
+
+// A sweep goes no further than its stream has justified, waits there for more, and
+// ends if the stream stands still.
+func TestSweepWaitsForItsStream(t *testing.T) {
+	f := countedFile(t, sweepBytes)
+	to := int64(2 * sweepPiece)
+	p := &scripted{handle: func(_ hints.Event, b *policy.Batch) hints.Advice {
+		b.Sweep, b.SweepTo = policy.Sweep{File: f, Len: f.Size()}, to
+		return hints.Advice{}
+	}}
+	r, b, c := open(t, policies(p))
+	bytes := func() (n int64) {
+		for _, q := range b.Ranges() {
+			n += q.Len
+		}
+		return n
+	}
+	for range 2 {
+		r.Emit(need(1))
+		eventually(t, "the sweep is where it may go", func() bool { return bytes() == to })
+		to += sweepPiece
+	}
+	s := r.slots[1].Load().sweep
+	if !s.running() {
+		t.Error("it did not wait")
+	}
+	c.advance(2 * time.Duration(sweepIdle))
+	eventually(t, "the sweep ends", func() bool { return !s.running() })
+	if got := bytes(); got != to-sweepPiece {
+		t.Errorf("%d bytes swept, want %d", got, to-sweepPiece)
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -57,9 +58,10 @@ type DB struct {
 	sink hints.Sink
 	file *hints.File // nil: pass through
 
-	mu     sync.Mutex
-	closed bool
-	whole  map[uint64]struct{} // root pages of buckets read from end to end
+	closed atomic.Bool
+
+	mu    sync.Mutex
+	whole map[uint64]struct{} // root pages of buckets read from end to end
 }
 
 // Attach prepares an open database for hinting into sink; nil discards hints.
@@ -77,39 +79,35 @@ func Attach(db *bolt.DB, sink hints.Sink) (*DB, error) {
 	if !native {
 		return h, ErrNotSupported
 	}
-	file, err := hints.Open(db.Path())
-	if err != nil {
-		return h, fmt.Errorf("bbolthint: %w", err)
-	}
-	err = db.View(func(*bolt.Tx) error {
+	// In a transaction, for it keeps the database from being closed.
+	return h, db.View(func(*bolt.Tx) error {
 		info := db.Info()
 		if !knownFormat(info) {
 			return ErrUnknownFormat
 		}
-		same, err := mapsFile(info.Data, file)
+		file, err := hints.Open(db.Path())
 		if err != nil {
 			return fmt.Errorf("bbolthint: %w", err)
 		}
-		if !same {
-			return fmt.Errorf("%w: %s", ErrFileReplaced, db.Path())
+		same, err := mapsFile(info.Data, file)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("bbolthint: %w", err)
+		case !same:
+			err = fmt.Errorf("%w: %s", ErrFileReplaced, db.Path())
+		default:
+			h.file = file
+			return nil
 		}
-		return nil
-	})
-	if err != nil {
 		file.Release()
-		return h, err
-	}
-	h.file = file
-	return h, nil
+		return err
+	})
 }
 
 // Close gives up the registered file. Cursors that are still in use go on without
 // hints. The *bolt.DB stays open. Calling Close again does nothing.
 func (h *DB) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.file != nil && !h.closed {
-		h.closed = true
+	if h.file != nil && !h.closed.Swap(true) {
 		h.file.Release()
 	}
 	return nil

@@ -29,8 +29,8 @@ type hinter struct {
 	fresh   bool // positioned since the last event
 	dir     hints.Direction
 	pending int   // crossings since the last event
-	ordinal int   // crossings since the walk was positioned
 	visited int64 // pages entered since
+	weighed int64 // the same, no leaf counting for more than maxWeight
 
 	certain bool   // the caller will read everything
 	to      []byte // the caller will stop before this key; nil: at the end
@@ -43,6 +43,7 @@ type walk struct {
 	stream   uint64
 	live     bool // the sink has state for the stream
 	event    hints.TreeChildEnter
+	end      hints.StreamEnd
 	children lookahead
 	parents  lookahead
 	cursor   *Cursor
@@ -54,7 +55,7 @@ type walk struct {
 func (c *Cursor) begin(s start) {
 	h := &c.hint
 	h.start, h.turned, h.fresh = s, false, true
-	h.pending, h.ordinal, h.visited = 0, 0, 0
+	h.pending, h.visited, h.weighed = 0, 0, 0
 	h.dir = hints.Forward
 	if s == fromLast {
 		h.dir = hints.Backward
@@ -70,13 +71,12 @@ func (c *Cursor) crossing(left *page, dir hints.Direction) {
 	h := &c.hint
 	if dir != h.dir {
 		h.dir, h.turned, h.fresh = dir, true, true
-		h.pending, h.ordinal, h.visited = 0, 0, 0
+		h.pending, h.visited, h.weighed = 0, 0, 0
 		if !h.sticky {
 			h.skip = 1 // a step back over a leaf's edge is no walk yet
 		}
 	}
 	h.pending++
-	h.ordinal++
 	if h.skip > 0 {
 		h.skip--
 		return
@@ -86,12 +86,21 @@ func (c *Cursor) crossing(left *page, dir hints.Direction) {
 }
 
 // crossed notes that the new leaf was entered.
-func (c *Cursor) crossed() { c.hint.visited += int64(c.leaf.overflow) + 1 }
+func (c *Cursor) crossed() {
+	pages := int64(c.leaf.overflow) + 1
+	c.hint.visited += pages
+	c.hint.weighed += min(pages, maxWeight)
+}
+
+// maxWeight is how many pages a leaf counts for when the tree's size is estimated: a
+// few huge values must not make a small bucket look like the whole file.
+const maxWeight = 8
 
 // eager sends the first event at once: the caller has said what it will read.
 func (c *Cursor) eager() {
 	if c.leaf != nil && len(c.branches) > 0 {
-		c.hint.pending, c.hint.visited = 1, int64(c.leaf.overflow)+1
+		c.hint.pending = 1
+		c.crossed()
 		c.emit(c.leaf.id, nil)
 	}
 }
@@ -109,7 +118,8 @@ func (c *Cursor) finish() {
 	if w := c.hint.walk; w != nil && w.live {
 		w.live = false
 		c.hint.fresh = true
-		c.db.sink.Emit(&hints.StreamEnd{Stream: w.stream})
+		w.end.Stream = w.stream
+		c.db.sink.Emit(&w.end)
 	}
 }
 
@@ -117,8 +127,9 @@ func (c *Cursor) finish() {
 func (c *Cursor) emit(entering uint64, left *page) {
 	h := &c.hint
 	file := c.db.file
-	if !file.Retain() {
-		h.skip, h.sticky = hints.Silent, true // closed
+	// Another DB over the same file may keep that open.
+	if c.db.closed.Load() || !file.Retain() {
+		h.skip, h.sticky = hints.Silent, true
 		return
 	}
 	defer file.Release()
@@ -129,15 +140,15 @@ func (c *Cursor) emit(entering uint64, left *page) {
 		w.children.cursor, w.parents.cursor = c, c
 		h.walk = w
 	}
+	w.live = true
+	// Looking around touches pages that the walk may never come to, or come back to.
+	// If one can't be read, that is not the program's business: it reads on without
+	// hints.
+	defer c.recoverFault(debug.SetPanicOnFault(true))
 	if h.fresh {
 		w.restart(file)
 	}
 	w.describe(file, entering, left)
-	w.live = true
-
-	// Looking ahead touches pages that the walk may never come to. If one can't be
-	// read, that is not the program's business: it reads on without hints.
-	defer c.recoverFault(debug.SetPanicOnFault(true))
 	advice := c.db.sink.Emit(&w.event)
 	h.skip, h.sticky = advice.Skip, advice.Sticky
 	h.pending, h.fresh = 0, false
@@ -253,15 +264,15 @@ const minVisited = 256
 func (w *walk) treeBytes() int64 {
 	c := w.cursor
 	size := float64(c.pageSize)
-	if done := c.progress() - w.began; c.hint.visited >= minVisited && done > 0 {
-		return int64(min(float64(c.hint.visited)/done, float64(w.pages)) * size)
+	if done := c.progress() - w.began; c.hint.weighed >= minVisited && done > 0 {
+		return int64(min(float64(c.hint.weighed)/done, float64(w.pages)) * size)
 	}
 	leaves := 1.0
 	for i := range c.branches {
 		leaves *= float64(c.branches[i].count)
 	}
 	if c.leaf != nil {
-		leaves *= float64(c.leaf.overflow) + 1
+		leaves *= min(float64(c.leaf.overflow)+1, maxWeight)
 	}
 	return int64(min(leaves, float64(w.pages)) * size)
 }

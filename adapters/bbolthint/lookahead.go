@@ -4,6 +4,7 @@ package bbolthint
 
 import (
 	"bytes"
+	"unsafe"
 
 	"github.com/predictio/predictio/hints"
 )
@@ -143,7 +144,12 @@ func (l *lookahead) advance() bool {
 		r.index = c.travel(r, next)
 		for ; level < len(l.path)-1; level++ {
 			r := &l.path[level]
-			p, ok := w.sane(r.page.branch(uint16(r.index)).id, branchFlag)
+			e, held := c.element(r, r.index)
+			if !held {
+				l.ends = true
+				return false
+			}
+			p, ok := w.sane(e.id, branchFlag)
 			if !ok {
 				l.ends = true
 				return false
@@ -158,15 +164,24 @@ func (l *lookahead) advance() bool {
 	return false
 }
 
+// element returns an element of a branch if the file holds it: nobody has checked
+// how many the cursor's own branches really have.
+func (c *Cursor) element(r *ref, index int) (e *branchElement, held bool) {
+	e = r.page.branch(uint16(index))
+	return e, c.maps(uintptr(unsafe.Pointer(e)) + elementSize - 1)
+}
+
 // child returns the id at a position of a branch, in travel order, unless it lies
 // past the key that the caller will stop at.
 func (l *lookahead) child(r *ref, at int) (uint64, bool) {
 	c := l.cursor
-	e := r.page.branch(uint16(c.travel(r, at)))
+	e, held := c.element(r, c.travel(r, at))
+	if !held {
+		return 0, false
+	}
 	if to := c.hint.to; to != nil {
-		span := (int64(r.page.overflow) + 1) * int64(c.pageSize)
-		from := headerSize + elementSize*int64(c.travel(r, at)) + int64(e.pos)
-		if from+int64(e.ksize) > span || bytes.Compare(e.key(), to) >= 0 {
+		end := uint(e.pos) + uint(e.ksize)
+		if end > maxAlloc || !c.maps(uintptr(unsafe.Pointer(e))+uintptr(end)-1) || bytes.Compare(e.key(), to) >= 0 {
 			return 0, false
 		}
 	}

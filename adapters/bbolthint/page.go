@@ -113,7 +113,7 @@ func (p *page) sane(id uint64, flag uint16, pageSize int64) bool {
 		headerSize+elementSize*int64(p.count) <= span
 }
 
-// keyEnd returns where key i of a leaf starts and ends, in bytes from the page's
+// keyRange returns where key i of a leaf starts and ends, in bytes from the page's
 // start. It reads the element only, which the caller knows to be resident.
 func (p *page) keyRange(i uint16) (from, to int64) {
 	e := p.leaf(i)

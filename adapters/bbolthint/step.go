@@ -61,6 +61,7 @@ func (c *Cursor) current() (key, value []byte) {
 
 func (c *Cursor) root() *page {
 	c.branches = c.branches[:0]
+	c.leaf, c.index, c.count = nil, 0, 0
 	return c.page(uint64(c.bucket.Root()))
 }
 
@@ -168,6 +169,7 @@ func (c *Cursor) up(move func(*ref) bool) bool {
 	for i := len(c.branches) - 1; i >= 0; i-- {
 		if move(&c.branches[i]) {
 			c.branches = c.branches[:i+1]
+			c.index, c.count = 0, 0 // on no item until the next leaf is entered
 			return true
 		}
 	}

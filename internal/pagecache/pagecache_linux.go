@@ -47,11 +47,14 @@ func cached(fd int, off, n int64) (int64, error) {
 	return int64(stat.Cache), nil
 }
 
-// noWait is the fallback where cachestat is missing: it needs no privilege and,
-// unlike mincore, tells the truth to who can't write the file.
+// ignored takes what noWait reads. Nobody looks at it, so all may share it.
+var ignored = [][]byte{make([]byte, 1)}
+
+// noWait tells data from pages that are still being read, which cachestat counts as
+// cached. It needs no privilege and, unlike mincore, tells the truth to who can't
+// write the file. The kernel starts to read a page that it doesn't find.
 func noWait(fd int, off int64) (bool, error) {
-	var b [1]byte
-	n, err := unix.Preadv2(fd, [][]byte{b[:]}, off, unix.RWF_NOWAIT)
+	n, err := unix.Preadv2(fd, ignored, off, unix.RWF_NOWAIT)
 	switch err {
 	case nil:
 		return n == 1, nil // 0: past the end

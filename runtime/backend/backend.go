@@ -66,6 +66,6 @@ type Prober interface {
 	// known is false where the system does not say; it is never a guess.
 	Resident(f *hints.File, off, n int64) (pages int64, known bool)
 	// Arrived reports whether the page at off can be read without waiting: cached,
-	// and not merely on its way.
+	// and not merely on its way. Asking may start to read the page.
 	Arrived(f *hints.File, off int64) (arrived, known bool)
 }

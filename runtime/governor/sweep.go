@@ -2,7 +2,11 @@
 
 package governor
 
-import "github.com/predictio/predictio/hints"
+import (
+	"math"
+
+	"github.com/predictio/predictio/hints"
+)
 
 // Sweep is how a walk that reads most of a file should be helped: at some point
 // reading the file from one end to the other beats fetching leaf by leaf, since
@@ -34,6 +38,21 @@ const (
 // minTreeShare is the part of the file that the walked tree must hold: of a small
 // bucket in a large file, a sweep would read mostly strangers.
 const minTreeShare = 0.5
+
+// A sweep on an uncertain walk's behalf may be this much ahead of it: so many bytes,
+// and so many for each byte that the walk has read. A walk that ends wastes no more.
+const (
+	sweepLead   = 64 << 20
+	sweepFactor = 8
+)
+
+// SweepTo is how far into the file a full sweep may go for a walk.
+func SweepTo(o hints.Origin, visited int64) int64 {
+	if o == hints.Certain {
+		return math.MaxInt64
+	}
+	return sweepLead + sweepFactor*visited
+}
 
 // Progress is what is known of a walk.
 type Progress struct {

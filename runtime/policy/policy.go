@@ -66,12 +66,18 @@ type Batch struct {
 	Extents []hints.Extent
 	// Sweep, if its File is set, is started unless one runs for this stream.
 	Sweep Sweep
+	// SweepTo is how far the sweep may go for now, as an offset; it waits there. 0
+	// leaves that as it is, at first the end.
+	SweepTo int64
 	// StopSweep ends the one that runs.
 	StopSweep bool
-	// Control and Late are extents whose residency the policy wants to know
-	// before anything is fetched: whether a page was read by the program, and
-	// whether what was fetched arrived in time.
+	// Control is an extent whose residency the policy wants to know before anything
+	// is fetched: whether the program has read it. Late is one that was fetched and
+	// is about to be read; that it has not arrived is counted.
 	Control, Late hints.Extent
+	// Arrived, set by the runtime, reports whether the first page of an extent can be
+	// read without waiting. It costs a system call.
+	Arrived func(hints.Extent) Answer
 
 	// Useful and Wasted count extents of earlier batches that the event shows to
 	// have been read, and to have been for nothing.
@@ -85,7 +91,7 @@ type Batch struct {
 // Reset empties the batch for the next event and keeps its memory and its limits.
 func (b *Batch) Reset() {
 	b.Extents = b.Extents[:0]
-	b.Sweep.File, b.StopSweep = nil, false
+	b.Sweep.File, b.SweepTo, b.StopSweep = nil, 0, false
 	b.Control.File, b.Late.File = nil, nil
 	b.Useful, b.Wasted = 0, 0
 	b.HeldRequests, b.HeldBytes = 0, 0
@@ -108,7 +114,7 @@ func (b *Batch) Empty() bool {
 
 // Wants reports whether the batch asks for anything.
 func (b *Batch) Wants() bool {
-	return len(b.Extents) > 0 || b.Sweep.File != nil || b.StopSweep || b.Control.File != nil || b.Late.File != nil
+	return len(b.Extents) > 0 || b.Sweep.File != nil || b.SweepTo > 0 || b.StopSweep || b.Control.File != nil || b.Late.File != nil
 }
 
 // Answer is what the runtime found out about an extent.
@@ -128,8 +134,10 @@ type Outcome struct {
 	Requests, Accepted int
 	// Resident is how many of the accepted were cached already; -1: not known.
 	Resident int
-	// Control and Late answer the batch's questions.
-	Control, Late Answer
+	// Failed is how many of the accepted the system refused.
+	Failed int
+	// Control answers the batch's question.
+	Control Answer
 	// Sweeping: a sweep of this stream is under way.
 	Sweeping bool
 }

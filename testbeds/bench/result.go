@@ -23,7 +23,7 @@ type Result struct {
 	MS             float64  `json:"ms,omitempty"`
 	Speedup        float64  `json:"speedup,omitempty"`         // baseline_ms / ms
 	SpeedupVsNoop  float64  `json:"speedup_vs_noop,omitempty"` // noop_ms / ms
-	LimitMS        float64  `json:"limit_ms,omitempty"`        // the same bytes, read directly at depth 64
+	LimitMS        float64  `json:"limit_ms,omitempty"`        // the same pages, read directly at depth 64
 	OfLimit        float64  `json:"of_limit,omitempty"`        // limit_ms / ms
 	BaselineRead   int64    `json:"baseline_read_bytes,omitempty"`
 	ReadBytes      int64    `json:"read_bytes,omitempty"`

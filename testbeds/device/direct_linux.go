@@ -41,7 +41,7 @@ type ioEvent struct {
 }
 
 // ReadDirect reads the ranges, past the page cache and Depth at a time, and
-// returns how long that took: the least that any reader of these bytes can need.
+// returns how long that took: the least that a reader of these ranges can need.
 // Each range is at most MaxDirect long.
 func ReadDirect(path string, ranges []Range) (time.Duration, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0)

@@ -31,12 +31,20 @@ func EnterMemoryLimit(bytes int64) (*MemoryLimit, error) {
 			errs = append(errs, err.Error())
 			continue
 		}
+		home := filepath.Join(v.mount, own, "cgroup.procs")
+		// In a container the group's path may be the host's: no way back, no way in.
+		if f, err := os.OpenFile(home, os.O_WRONLY, 0); err != nil {
+			errs = append(errs, err.Error())
+			continue
+		} else {
+			f.Close()
+		}
 		dir := filepath.Join(v.mount, fmt.Sprintf("predictio-%d", os.Getpid()))
 		if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
 			errs = append(errs, err.Error())
 			continue
 		}
-		m := &MemoryLimit{dir: dir, home: filepath.Join(v.mount, own, "cgroup.procs")}
+		m := &MemoryLimit{dir: dir, home: home}
 		if err := os.WriteFile(filepath.Join(dir, v.limit), []byte(strconv.FormatInt(bytes, 10)), 0); err != nil {
 			os.Remove(dir)
 			errs = append(errs, err.Error())

@@ -20,7 +20,7 @@ type Readahead struct {
 
 // SetReadahead sets a device's readahead, through its control file, to kb KiB.
 // Restore puts the old value back; if this process dies before, the next call for
-// any device does, from a note in the temp folder.
+// any device does, from a note in /run.
 func SetReadahead(ctl string, kb int) (*Readahead, error) {
 	if err := RestoreOrphan(); err != nil {
 		return nil, err
@@ -62,7 +62,11 @@ func (r *Readahead) Restore() error {
 	return os.Remove(notePath())
 }
 
-func notePath() string { return filepath.Join(os.TempDir(), "predictio-readahead.json") }
+// noteDir is a folder that only root can write to, as only root can change the
+// setting: what the note says is done as root.
+var noteDir = "/run"
+
+func notePath() string { return filepath.Join(noteDir, "predictio-readahead.json") }
 
 // RestoreOrphan puts back what a process that died has changed. It is an error if
 // that process still runs.
@@ -79,7 +83,8 @@ func RestoreOrphan() error {
 		return fmt.Errorf("device: process %d is measuring with a changed readahead; wait for it, or remove %s", r.PID, notePath())
 	}
 	// Only a kernel's own control file may be written by what a note says.
-	if !strings.HasPrefix(r.Ctl, "/sys/devices/") || filepath.Base(r.Ctl) != "read_ahead_kb" {
+	_, err = strconv.Atoi(r.Old)
+	if err != nil || !strings.HasPrefix(filepath.Clean(r.Ctl), "/sys/devices/") || filepath.Base(r.Ctl) != "read_ahead_kb" {
 		return os.Remove(notePath())
 	}
 	return r.Restore()

@@ -11,10 +11,17 @@ import (
 	"testing"
 )
 
+// notes moves the notes to a folder of the test's.
+func notes(t *testing.T) {
+	was := noteDir
+	noteDir = t.TempDir()
+	t.Cleanup(func() { noteDir = was })
+}
+
 // leave writes the note of a process that changed a setting.
 func leave(t *testing.T, r Readahead) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
+	notes(t)
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +32,7 @@ func leave(t *testing.T, r Readahead) {
 }
 
 func TestSetAndRestore(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	notes(t)
 	ctl := filepath.Join(t.TempDir(), "read_ahead_kb")
 	if err := os.WriteFile(ctl, []byte("8192\n"), 0o600); err != nil {
 		t.Fatal(err)

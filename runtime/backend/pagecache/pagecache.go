@@ -31,11 +31,10 @@ type Backend struct {
 	calls  *pagecache.Calls
 	clock  func() int64
 	closed atomic.Bool
-	// These remember that the system has no such call, so that it is asked once
-	// and not at every request. A refusal may be one file's alone.
+	prober pagecache.Prober
+	// noWillNeed remembers that the kernel has no such call, so that it is tried once
+	// and not at every request.
 	noWillNeed atomic.Bool
-	noCached   atomic.Bool
-	noNoWait   atomic.Bool
 }
 
 // New returns a backend.
@@ -44,6 +43,7 @@ func New(o Options) *Backend {
 	if b.calls == nil {
 		b.calls = &pagecache.System
 	}
+	b.prober.Calls = b.calls
 	if b.clock == nil {
 		b.clock = backend.Now
 	}
@@ -83,47 +83,20 @@ func (b *Backend) Submit(reqs []backend.Request) backend.Outcome {
 	return out
 }
 
-// Resident counts the cached pages of a range with cachestat(2), or, where that
-// is missing or refused and the range is one page, with a read that may not wait.
+// Resident counts the cached pages of a range with cachestat(2).
 func (b *Backend) Resident(f *hints.File, off, n int64) (pages int64, known bool) {
 	if b.closed.Load() {
 		return 0, false
 	}
-	if !b.noCached.Load() {
-		pages, err := b.calls.Cached(f.FD(), off, n)
-		if err == nil {
-			return pages, true
-		}
-		if !pagecache.Unsupported(err) {
-			return 0, false
-		}
-		if pagecache.Missing(err) {
-			b.noCached.Store(true)
-		}
-	}
-	if n > pagecache.PageSize {
-		return 0, false
-	}
-	arrived, known := b.Arrived(f, off)
-	if arrived {
-		pages = 1
-	}
-	return pages, known
+	return b.prober.Resident(f.FD(), off, n)
 }
 
 // Arrived tries to read a byte without waiting.
 func (b *Backend) Arrived(f *hints.File, off int64) (arrived, known bool) {
-	if b.closed.Load() || b.noNoWait.Load() {
+	if b.closed.Load() {
 		return false, false
 	}
-	arrived, err := b.calls.NoWait(f.FD(), off)
-	if err != nil {
-		if pagecache.Missing(err) {
-			b.noNoWait.Store(true)
-		}
-		return false, false
-	}
-	return arrived, true
+	return b.prober.Arrived(f.FD(), off)
 }
 
 // Close makes Submit accept nothing. Requests that were started go on in the

@@ -20,28 +20,44 @@ const (
 	restSplit = 2
 )
 
-// fill brings the window to its size if enough of it was used.
+// fill brings the window to its size if enough of it was used, and requests the rests
+// of what has arrived.
 func (s *stream) fill(e *hints.TreeChildEnter, b *policy.Batch) {
-	want := s.room(b)
-	if s.refill = s.gov.Refill(want); s.front.ahead > s.refill {
-		return
-	}
-	arrived := s.front.ahead // heads requested by earlier events
-	s.fetchParents(e, b, want)
-	more := s.fetchRests(e, b, min(arrived, s.gov.Window()/restSplit))
-	s.crowded = want <= s.front.ahead
-	for more && s.front.ahead < want {
-		x, ok := e.Children.Child(s.front.ahead)
-		if !ok || !s.fits(b, x.Len, 1) || !b.Add(x) {
-			break
+	reach := s.reach(e)
+	s.fetchParents(e, b, s.gov.Window())
+	more := s.fetchRests(e, b, min(s.front.ahead, s.gov.Window()/restSplit))
+	if room := s.room(b); s.front.ahead <= s.gov.Refill(room) {
+		s.crowded = room <= s.front.ahead
+		for more && s.front.ahead < min(room, reach) {
+			x, ok := e.Children.Child(s.front.ahead)
+			if !ok || !s.fits(b, x.Len, 1) || !b.Add(x) {
+				break
+			}
+			s.front.push(x)
 		}
-		s.front.push(x)
+		if s.sweep == governor.PacedSweep {
+			s.pace(e, b)
+		}
+		s.gov.Filled()
 	}
-	if s.sweep == governor.PacedSweep {
-		s.pace(e, b)
+	room := s.room(b)
+	if s.reach(e) <= s.front.ahead {
+		room = s.front.ahead // there are no more to be named
 	}
-	s.gov.Filled()
-	s.refill = s.gov.Refill(s.room(b))
+	s.refill = s.gov.Refill(room)
+}
+
+// reach is how many children can be named without waiting for a parent: those of the
+// current one, and of the next ones that earlier events have requested.
+func (s *stream) reach(e *hints.TreeChildEnter) int {
+	if _, ok := e.Children.(hints.Parents); !ok || e.Fanout <= 0 {
+		return governor.MaxWindow
+	}
+	reach := (s.parents+1)*e.Fanout - e.Index - 1
+	if e.KnownEnd && reach <= s.front.ahead {
+		reach += e.Fanout // the next parent will be read for certain: as well now
+	}
+	return max(0, reach)
 }
 
 // room is how many children may be ahead: the window, or what the rests leave of
@@ -71,7 +87,7 @@ func (s *stream) fetchParents(e *hints.TreeChildEnter, b *policy.Batch, window i
 // sooner must not wait for more heads.
 func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) (room bool) {
 	rests, ok := e.Children.(hints.Rests)
-	if !ok {
+	if !ok || s.front.staged >= upTo || !s.arrived(e, b) {
 		return true
 	}
 	for ; s.front.staged < upTo && s.front.bytes < b.Limits.Bytes && s.front.extents < b.Limits.Requests; s.front.staged++ {
@@ -84,6 +100,12 @@ func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) 
 		bytes := int64(0)
 		for _, x := range b.Extents[from:] {
 			bytes += x.Len
+		}
+		if left := b.Limits.Bytes - s.front.bytes; i == 0 && left > 0 && bytes > b.Limits.Bytes/2 {
+			// It would never fit, and nothing behind it would be fetched: take what may be
+			// had of it.
+			b.Extents = clip(b.Extents, from, left)
+			bytes = min(bytes, left)
 		}
 		if !s.fits(b, bytes, len(b.Extents)-from) || len(b.Extents) > policy.MaxExtents {
 			b.Extents = b.Extents[:from] // as the walk goes on there will be room
@@ -103,6 +125,27 @@ func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) 
 		}
 	}
 	return true
+}
+
+// clip cuts the extents from the given one on to so many bytes in all.
+func clip(list []hints.Extent, from int, bytes int64) []hints.Extent {
+	for i := from; i < len(list); i++ {
+		if list[i].Len >= bytes {
+			if list[i].Len = bytes; bytes == 0 {
+				return list[:i]
+			}
+			return list[:i+1]
+		}
+		bytes -= list[i].Len
+	}
+	return list
+}
+
+// arrived reports whether the next head to look into is there. Reading one that
+// isn't would make the walk wait for it, and one that nobody fetches, for nothing.
+func (s *stream) arrived(e *hints.TreeChildEnter, b *policy.Batch) bool {
+	x, ok := e.Children.Child(s.front.staged)
+	return ok && (b.Arrived == nil || b.Arrived(x) != policy.Absent)
 }
 
 // fits reports whether the limits leave room for so much more ahead.

@@ -28,6 +28,7 @@ type stream struct {
 	front  frontier
 	begun  bool
 	file   uint32
+	depth  int // requests that the file's device takes at once; 0: not known
 
 	parent  int64 // offset of the current parent
 	parents int   // parents requested after it
@@ -53,6 +54,9 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 		return hints.Advice{}
 	}
 	newParent := s.enter(e, b)
+	if s.depth > 0 {
+		b.Limits.Requests = min(b.Limits.Requests, s.depth)
+	}
 	s.probing, s.asked, s.crowded, s.pressure = false, false, false, b.Limits.Pressure
 	switch {
 	case s.pressure:
@@ -65,6 +69,9 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 		if newParent {
 			s.considerSweep(e, b)
 		}
+		if s.sweep == governor.FullSweep {
+			b.SweepTo = governor.SweepTo(e.Origin, e.Visited)
+		}
 	}
 	b.HeldRequests, b.HeldBytes = s.front.extents, s.front.bytes
 	return s.advice()
@@ -74,7 +81,7 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 func (s *stream) enter(e *hints.TreeChildEnter, b *policy.Batch) (newParent bool) {
 	switch {
 	case !s.begun:
-		s.begun, s.file = true, e.Entered.File.ID()
+		s.begun, s.file, s.depth = true, e.Entered.File.ID(), e.Entered.File.QueueDepth()
 		s.gov = governor.New(s.policy.prior(s.file))
 		s.gov.Restart(0, e.KnownEnd)
 		s.control = noControl
@@ -95,7 +102,8 @@ func (s *stream) enter(e *hints.TreeChildEnter, b *policy.Batch) (newParent bool
 		s.control = max(noControl, s.control-e.Crossed)
 	}
 	if newParent = e.Parent.Off != s.parent; newParent {
-		s.parent, s.parents = e.Parent.Off, 0
+		s.parent = e.Parent.Off
+		s.parents = max(0, s.parents-1-(e.Crossed-1)/max(1, e.Fanout))
 	}
 	return newParent
 }
@@ -148,19 +156,20 @@ func (s *stream) Settle(o *policy.Outcome) hints.Advice {
 		s.gov.Control(s.deaf || o.Control == policy.Resident)
 		s.keysOnly = s.gov.Part() == hints.PartKeys
 	}
+	useless := o.Requests > 0 && o.Failed == o.Accepted // nothing came of any
+	if useless {
+		o.Resident = o.Requests // as good as resident: asking on gains nothing
+	}
 	if !s.probing {
 		// A paced sweep makes leaves resident that this walk then asks for in vain:
 		// that is no reason to stop.
 		if s.sweep != governor.PacedSweep {
-			s.gov.Fetched(o.Accepted, o.Resident)
+			s.gov.Fetched(max(o.Accepted, o.Resident), o.Resident)
 		}
-	} else if o.Accepted > 0 {
+	} else if o.Requests > 0 {
 		if s.gov.Probed(o.Resident >= o.Accepted); !s.gov.Silent() {
 			s.policy.learn(s.file, s.gov.Prior())
 		}
-	}
-	if o.Requests > 0 && o.Accepted == 0 {
-		s.crowded = true // a backend that takes nothing need not be asked at each child
 	}
 	if s.gov.Silent() {
 		// All of it was there: whoever reads it, it is no request of ours.

@@ -17,6 +17,7 @@ import (
 	"github.com/predictio/predictio/runtime/policy"
 	nopolicy "github.com/predictio/predictio/runtime/policy/noop"
 	"github.com/predictio/predictio/runtime/policy/treechildren"
+	"github.com/predictio/predictio/runtime/policy/willneed"
 	"github.com/predictio/predictio/testbeds/bench"
 )
 
@@ -56,20 +57,22 @@ func Run(ctx context.Context, o Options) error {
 	for i := range eight {
 		eight[i] = nopolicy.Policy{}
 	}
+	product := []policy.Policy{treechildren.New(), willneed.Policy{}}
 	for _, c := range []struct {
 		name     string
 		policies []policy.Policy
+		source   source
 		emitters int
 	}{
-		{"emit-no-request", []policy.Policy{nopolicy.Policy{}}, 1},
-		{"emit-request", []policy.Policy{treechildren.NewFixed(1)}, 1},
-		{"emit-8-policies", eight, 1},
-		{"emit-parallel", []policy.Policy{treechildren.NewFixed(1)}, runtime.GOMAXPROCS(0)},
+		{"emit-no-request", []policy.Policy{nopolicy.Policy{}}, children, 1},
+		{"emit-request", product, extents, 1},
+		{"emit-8-policies", eight, children, 1},
+		{"emit-parallel", product, extents, runtime.GOMAXPROCS(0)},
 	} {
 		if !strings.Contains(c.name, o.Only) {
 			continue
 		}
-		r, err := measure(ctx, o, file, c.policies, c.emitters)
+		r, err := measure(ctx, o, file, c.policies, c.source, c.emitters)
 		if err != nil {
 			return err
 		}
@@ -81,7 +84,7 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-func measure(ctx context.Context, o Options, file *hints.File, p []policy.Policy, emitters int) (bench.Result, error) {
+func measure(ctx context.Context, o Options, file *hints.File, p []policy.Policy, src source, emitters int) (bench.Result, error) {
 	n, reps := events, rounds
 	if o.Quick {
 		n = quickEvents
@@ -100,11 +103,11 @@ func measure(ctx context.Context, o Options, file *hints.File, p []policy.Policy
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		took = append(took, emit(r, file, n, emitters))
+		took = append(took, emit(r, file, src, n, emitters))
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	emit(r, file, n, 1)
+	emit(r, file, src, n, 1)
 	runtime.ReadMemStats(&after)
 	allocs := bench.Ratio(float64(after.Mallocs-before.Mallocs), float64(n))
 	out.AllocsPerEvent = &allocs
@@ -115,26 +118,53 @@ func measure(ctx context.Context, o Options, file *hints.File, p []policy.Policy
 	return out, nil
 }
 
-// emit sends n events from each emitter, each naming a child that was not named
-// before, and returns how long the slowest took.
-func emit(sink hints.Sink, file *hints.File, n, emitters int) time.Duration {
-	var (
-		wg    sync.WaitGroup
-		start = time.Now()
-	)
-	for e := range emitters {
+// source makes an emitter's event, and a function that moves it on to an extent that
+// was not named before. Both are memory of their own: emitters share no cache line.
+type source func(file *hints.File, off int64) (e hints.Event, next func())
+
+// padding keeps two emitters' extents apart, in elements.
+const padding = 64
+
+// stride and reach keep extents apart and inside the file, in bytes.
+const (
+	stride = 64 << 10
+	reach  = 1 << 39
+)
+
+// children is a walk over a tree.
+func children(file *hints.File, off int64) (hints.Event, func()) {
+	list := make(hints.ChildList, 1, padding)
+	list[0] = hints.Extent{File: file, Len: policy.PageSize}
+	e := &hints.TreeChildEnter{
+		Stream: hints.NewStream(), Fanout: 64, Dir: hints.Forward, Crossed: 1,
+		Entered: hints.Extent{File: file, Len: policy.PageSize}, Children: list,
+	}
+	return e, func() {
+		off += stride
+		list[0].Off = off % reach
+	}
+}
+
+// extents is a program that says what it will read.
+func extents(file *hints.File, off int64) (hints.Event, func()) {
+	list := make([]hints.Extent, 1, padding)
+	list[0] = hints.Extent{File: file, Len: policy.PageSize}
+	return &hints.WillNeed{Stream: hints.NewStream(), Extents: list}, func() {
+		off += stride
+		list[0].Off = off % reach
+	}
+}
+
+// emit sends n events from each emitter and returns how long the slowest took.
+func emit(sink hints.Sink, file *hints.File, src source, n, emitters int) time.Duration {
+	var wg sync.WaitGroup
+	start := time.Now()
+	for i := range emitters {
 		wg.Go(func() {
-			child := make(hints.ChildList, 1, 64) // emitters share no cache line
-			child[0] = hints.Extent{File: file, Len: policy.PageSize}
-			event := hints.TreeChildEnter{
-				Stream: hints.NewStream(), Fanout: 64, Dir: hints.Forward, Crossed: 1,
-				Entered: hints.Extent{File: file, Len: policy.PageSize}, Children: child,
-			}
-			off := int64(e) << 36
+			e, next := src(file, int64(i)<<36)
 			for range n {
-				off += 2 * policy.PageSize
-				child[0].Off = off % (1 << 39)
-				sink.Emit(&event)
+				next()
+				sink.Emit(e)
 			}
 		})
 	}
