@@ -83,8 +83,8 @@ type TreeChildEnter struct {
 	// and TreeBytes an estimate of the whole tree's; 0 where unknown.
 	Visited   int64
 	TreeBytes int64
-	// LeftTail is the last page of the child just left where that child had more
-	// than its head, else empty. Whether it is resident tells, at no cost to
+	// LeftTail is the last page of the child just left where that is no part of the
+	// child's head and holds no key, else empty. Whether it is resident tells, at no cost to
 	// anyone, whether the program reads values or only keys.
 	LeftTail Extent
 	// Entered is the head of the entered child.

@@ -97,7 +97,85 @@ func TestStaleStreamsGiveBack(t *testing.T) {
 	w.Finish(r)
 }
 
-// state is a Memory that can be changed.
+// Short scans that end without a word, each in a stream of its own, get what the first
+// got: what those before them hold is taken back in time.
+func TestShortScansStarveNobody(t *testing.T) {
+	tr := tree(t, 1000)
+	for _, gap := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} {
+		t.Run(gap.String(), func(t *testing.T) {
+			r, b, c := open(t, policies(treechildren.New()))
+			b.Answer = cold
+			first := 0
+			for id := range uint64(100) {
+				b.Reset()
+				walkSteps(r, tr, id+1, 8)
+				if first == 0 {
+					first = b.Total()
+				}
+				if got := b.Total(); got != first || first == 0 {
+					t.Fatalf("%d requests for scan %d, %d for the first; %d are in flight", got, id, first, r.Stats().InFlight)
+				}
+				c.advance(gap)
+			}
+		})
+	}
+}
+
+// After a pause nothing that was held before counts, for a slot that is reused neither.
+func TestReusedSlotReadsTheClock(t *testing.T) {
+	tr := tree(t, 1000)
+	const inFlight = 32
+	r, b, c := open(t, func(o *Options) {
+		policies(treechildren.New())(o)
+		o.InFlight = inFlight
+	})
+	b.Answer = cold
+	walkSteps(r, tr, 1, 1).Finish(r)
+	walkSteps(r, tr, 2, 200) // takes all, and is abandoned
+	if got := r.Stats().InFlight; got < inFlight*3/4 {
+		t.Fatalf("%d in flight", got)
+	}
+	c.advance(time.Minute)
+	b.Reset()
+	walkSteps(r, tr, 1+MaxStreams, 1)
+	if held := r.slots[2].Load().heldRequests; held != 0 || b.Total() == 0 {
+		t.Errorf("%d requests; the abandoned walk still holds %d", b.Total(), held)
+	}
+}
+
+// What a stream holds is the sum of what its policies hold.
+func TestHeldIsSummedOverPolicies(t *testing.T) {
+	var holds [2]held
+	holder := func(i int, kinds ...hints.Kind) *scripted {
+		return &scripted{kinds: kinds, handle: func(_ hints.Event, b *policy.Batch) hints.Advice {
+			b.HeldRequests, b.HeldBytes = holds[i].requests, holds[i].bytes
+			return hints.Advice{}
+		}}
+	}
+	r, _, _ := open(t, policies(holder(0, hints.KindWillNeed), holder(1, hints.KindWillNeed, hints.KindLayerStart)))
+	both, second := need(1), &hints.LayerStart{Stream: 1}
+	for _, tc := range []struct {
+		name  string
+		e     hints.Event
+		holds [2]held
+		want  held
+	}{
+		{"both", both, [2]held{{3, 30}, {5, 50}}, held{8, 80}},
+		{"more and less", both, [2]held{{4, 40}, {1, 10}}, held{5, 50}},
+		{"the second alone", second, [2]held{{9, 90}, {6, 60}}, held{10, 100}},
+		{"the first no more", both, [2]held{{}, {6, 60}}, held{6, 60}},
+		{"the first again", both, [2]held{{2, 20}, {6, 60}}, held{8, 80}},
+		{"the end", &hints.StreamEnd{Stream: 1}, [2]held{}, held{}},
+	} {
+		holds = tc.holds
+		r.Emit(tc.e)
+		if s := r.Stats(); (held{s.InFlight, s.InFlightBytes}) != tc.want {
+			t.Errorf("%s: %d requests, %d bytes in flight, want %+v", tc.name, s.InFlight, s.InFlightBytes, tc.want)
+		}
+	}
+}
+
+// memoryOf is a Memory that can be changed.
 func memoryOf(s *atomic.Pointer[memory.State]) func() (memory.State, error) {
 	return func() (memory.State, error) { return *s.Load(), nil }
 }

@@ -147,6 +147,52 @@ func TestPanickingChildrenLeaveTheStreamUsable(t *testing.T) {
 	}
 }
 
+// tornChildren can be read up to a point.
+type tornChildren struct{ hints.ChildList }
+
+func (c tornChildren) Child(i int) (hints.Extent, bool) {
+	if i == len(c.ChildList) {
+		panic("torn page")
+	}
+	return c.ChildList.Child(i)
+}
+
+// Of an event that ends in a panic nothing is left for the next one of its slot: what
+// it had asked for is not submitted, nor taken for submitted.
+func TestPanicLeavesNothingBehind(t *testing.T) {
+	f, torn := file(t, 100), file(t, 10)
+	for name, next := range map[string]uint64{"the same stream": 1, "another in its slot": 1 + MaxStreams} {
+		t.Run(name, func(t *testing.T) {
+			r, b, _ := open(t, policies(treechildren.New()))
+			b.Answer = cold
+			e := hints.TreeChildEnter{
+				Stream: 1, Start: true, Crossed: 1, Dir: hints.Forward, Entered: pages(torn, 0, 1),
+				Children: tornChildren{hints.ChildList{pages(torn, 2, 1), pages(torn, 4, 1)}},
+			}
+			func() {
+				defer func() { recover() }()
+				r.Emit(&e)
+				t.Error("no panic")
+			}()
+			var list hints.ChildList
+			for i := range 20 {
+				list = append(list, pages(f, 2+2*i, 1))
+			}
+			e.Stream, e.Start, e.Entered, e.Children = next, false, pages(f, 0, 1), list
+			r.Emit(&e)
+			got := b.Ranges()
+			if len(got) == 0 || r.Stats().InFlight != len(got) {
+				t.Fatalf("%d requests, %d in flight", len(got), r.Stats().InFlight)
+			}
+			for i, q := range got {
+				if q.FileID != f.ID() || q.Off != list[i].Off {
+					t.Errorf("request %d is %+v, want the next event's, %+v", i, q, list[i])
+				}
+			}
+		})
+	}
+}
+
 // Many goroutines, some in one stream; run with -race.
 func TestConcurrentEmit(t *testing.T) {
 	tr := tree(t, 5000)

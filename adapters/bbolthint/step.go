@@ -110,9 +110,13 @@ func (c *Cursor) descendLast(p *page) {
 	c.enter(p, int(p.count)-1)
 }
 
+// placed reports whether there is a position to move from. A positioning that ended in
+// a panic leaves the branches that it came through, as bbolt's does.
+func (c *Cursor) placed() bool { return c.leaf != nil || len(c.branches) > 0 }
+
 // next leaves the leaf, which has no further item.
 func (c *Cursor) next() (key, value []byte) {
-	for c.leaf != nil {
+	for c.placed() {
 		if c.index < c.count-1 {
 			c.index++
 			return c.current()
@@ -141,7 +145,7 @@ func (c *Cursor) next() (key, value []byte) {
 func (c *Cursor) prev() (key, value []byte) {
 	depth := len(c.branches)
 	switch {
-	case c.leaf == nil:
+	case !c.placed():
 		return nil, nil
 	case c.index > 0:
 		c.index--
@@ -196,8 +200,12 @@ func (c *Cursor) across(depth int, dir hints.Direction) *page {
 
 func (c *Cursor) seek(key []byte) ([]byte, []byte) {
 	p := c.root()
-	for p.flags == branchFlag && p.count > 0 {
-		c.push(p, searchBranch(p, key))
+	for p.flags == branchFlag {
+		c.push(p, 0) // before the search, which may panic, as bbolt does
+		if p.count == 0 {
+			break
+		}
+		c.branches[len(c.branches)-1].index = searchBranch(p, key)
 		p = c.follow()
 	}
 	if !p.isLeaf() {
@@ -205,7 +213,8 @@ func (c *Cursor) seek(key []byte) ([]byte, []byte) {
 		c.leaf, c.index, c.count = nil, 0, 0
 		return c.bare.Seek(key)
 	}
-	c.enter(p, searchLeaf(p, key))
+	c.enter(p, 0)
+	c.index = searchLeaf(p, key)
 	if c.index >= c.count {
 		return c.settle(fromSeek, c.next)
 	}

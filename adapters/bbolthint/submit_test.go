@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/predictio/predictio/adapters/bbolthint"
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/runtime/governor"
+	"github.com/predictio/predictio/runtime/policy"
 	"github.com/predictio/predictio/runtime/policy/treechildren"
 )
 
@@ -641,6 +643,78 @@ func lowest(tr *tree, im image) map[uint64]bool {
 		}
 	}
 	return m
+}
+
+// sweepSpy counts how often the tree policy would have the whole file read, memory
+// being plenty.
+type sweepSpy struct {
+	stream policy.Stream
+	sweeps int
+}
+
+func (s *sweepSpy) Emit(e hints.Event) hints.Advice {
+	b := policy.Batch{Limits: policy.Limits{Requests: 256, Bytes: 16 << 20, SweepBytes: 1 << 40}}
+	s.stream.Handle(e, &b)
+	if b.Sweep.File != nil {
+		s.sweeps++
+	}
+	return hints.Advice{}
+}
+
+// TestHugeFirstValue: a huge value does not make a small bucket look like the whole
+// file, wherever it lies.
+func TestHugeFirstValue(t *testing.T) {
+	path := tempPath(t, "db")
+	const small, large, huge = 40, 2000, 300 << 10
+	hugeAt := map[string]int{"first": 0, "middle": small / 2, "last": small - 1}
+	create(t, path, 4096, func(tx *bolt.Tx) error {
+		fill := func(name string, records, hugeAt int) error {
+			b, err := tx.CreateBucket([]byte(name))
+			for i := 0; i < records && err == nil; i++ {
+				size := 1000
+				if i == hugeAt {
+					size = huge
+				}
+				err = b.Put(fmt.Appendf(nil, "%06d", i), make([]byte, size))
+			}
+			return err
+		}
+		for name, at := range hugeAt {
+			if err := fill(name, small, at); err != nil {
+				return err
+			}
+		}
+		return fill("large", large, -1)
+	})
+	var size int64 // bbolt makes the file larger than it need be
+	view(t, path, nil, func(_ *bbolthint.DB, tx *bolt.Tx) { size = tx.Size() })
+	if err := os.Truncate(path, size); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		bucket  string
+		records int
+		sweeps  bool
+	}{
+		{"first", small, false},
+		{"middle", small, false},
+		{"last", small, false},
+		{"large", large, true},
+	} {
+		t.Run(tc.bucket, func(t *testing.T) {
+			s := &sweepSpy{stream: treechildren.New().NewStream()}
+			view(t, path, s, func(h *bbolthint.DB, tx *bolt.Tx) {
+				items := 0
+				h.ForEach(tx.Bucket([]byte(tc.bucket)), func(_, _ []byte) error { items++; return nil })
+				if items != tc.records {
+					t.Errorf("%d items, want %d", items, tc.records)
+				}
+			})
+			if (s.sweeps > 0) != tc.sweeps {
+				t.Errorf("%d sweeps of the whole file", s.sweeps)
+			}
+		})
+	}
 }
 
 // TestDiscardCostsOneEvent: a sink that wants nothing is left alone.

@@ -4,6 +4,7 @@ package pagecache
 
 import (
 	"errors"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,14 +48,17 @@ func cached(fd int, off, n int64) (int64, error) {
 	return int64(stat.Cache), nil
 }
 
-// ignored takes what noWait reads. Nobody looks at it, so all may share it.
-var ignored = [][]byte{make([]byte, 1)}
+// ignored takes what noWait reads. Nobody looks at it, but one for all would be a data
+// race.
+var ignored = sync.Pool{New: func() any { return &[][]byte{make([]byte, 1)} }}
 
 // noWait tells data from pages that are still being read, which cachestat counts as
 // cached. It needs no privilege and, unlike mincore, tells the truth to who can't
 // write the file. The kernel starts to read a page that it doesn't find.
 func noWait(fd int, off int64) (bool, error) {
-	n, err := unix.Preadv2(fd, ignored, off, unix.RWF_NOWAIT)
+	b := ignored.Get().(*[][]byte)
+	n, err := unix.Preadv2(fd, *b, off, unix.RWF_NOWAIT)
+	ignored.Put(b)
 	switch err {
 	case nil:
 		return n == 1, nil // 0: past the end

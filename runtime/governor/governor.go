@@ -18,10 +18,12 @@ const (
 
 	startWindow    = 8  // of a walk that may end at once; 16 and 32 measured worse
 	minStartWindow = 1  // after walks that ended within their first window
-	knownWindow    = 64 // first window of a walk whose end is known: nothing is wasted
+	knownWindow    = 16 // first window of a walk whose end is known: nothing is wasted
 
 	// The window's cap rises with the children used, so that short walks waste
-	// little: 32 up to 64 used, 64 up to 256, then MaxWindow.
+	// little: 32 up to 64 used, 64 up to 256, then MaxWindow. It doubles up to 64, and
+	// grows by a batch at a time from there: what a burst of heads puts into the
+	// device's queue, the rests of nearer children would have to wait behind.
 	shortUsed, shortCap = 64, 32
 	midUsed, midCap     = 256, 64
 
@@ -49,6 +51,7 @@ type Governor struct {
 	credit int // requests
 	skip   int // children between probes when silent
 	part   hints.Part
+	growth int  // of the window at the last fill, children, once it grows by batches
 	known  bool // the walk's end is known
 	// until counts the fetched children until the next control.
 	until int
@@ -91,7 +94,7 @@ func (g *Governor) Restart(ahead int, knownEnd bool) {
 }
 
 func (g *Governor) activate() {
-	g.used, g.credit, g.window = 0, startCredit, g.start
+	g.used, g.credit, g.window, g.growth = 0, startCredit, g.start, 0
 	if g.known {
 		g.window = knownWindow
 	}
@@ -111,7 +114,7 @@ func (g *Governor) Window() int { return g.window }
 
 // Refill is the number of children ahead at or below which a window of the given
 // size, the governor's or a smaller one, should be filled again.
-func (g *Governor) Refill(window int) int { return window - min(g.batch(), window) }
+func (g *Governor) Refill(window int) int { return window - min(g.batch()+g.growth, window) }
 
 func (g *Governor) batch() int {
 	if g.used < midUsed && !g.known {
@@ -130,7 +133,13 @@ func (g *Governor) Filled() {
 	case g.used < midUsed:
 		limit = midCap
 	}
-	g.window = min(limit, 2*g.window)
+	was := g.window
+	if was < midCap {
+		g.window = min(limit, 2*was)
+		return
+	}
+	g.window = min(limit, was+largeBatch)
+	g.growth = g.window - was
 }
 
 // Fetched says how many requests a batch came to and how many of them were

@@ -24,7 +24,7 @@ const (
 )
 
 // PacedPages is how many pages in sequence a paced sweep adds to each leaf.
-const PacedPages = 4
+const PacedPages = 8
 
 // The part of the file that a walk must have read before it is taken for a
 // sweep. Too early ruins partial scans (one of a fifth of the file took five

@@ -30,8 +30,11 @@ type harness struct {
 	// Sums over the walk's life.
 	events, requests, useful, wasted, missed int
 
-	check func(e *hints.TreeChildEnter, b *policy.Batch) // of each batch, before it is executed
-	log   strings.Builder
+	check   func(e *hints.TreeChildEnter, b *policy.Batch) // of each batch, before it is executed
+	arrived func(hints.Extent) policy.Answer               // nil: nobody can be asked
+	answer  func(o *policy.Outcome)                        // if not nil, has the last word
+	watch   *watched                                       // if not nil, the events' children
+	log     strings.Builder
 }
 
 func newHarness(t *testwalk.Tree) *harness {
@@ -94,7 +97,10 @@ func (h *harness) Emit(e hints.Event) hints.Advice {
 	}
 	h.events++
 	b := &h.batch
-	*b = policy.Batch{Limits: h.limits, Extents: b.Extents[:0]}
+	*b = policy.Batch{Limits: h.limits, Extents: b.Extents[:0], Arrived: h.arrived}
+	if h.watch != nil {
+		t.Children = h.watch
+	}
 	advice := h.stream.Handle(e, b)
 	h.useful += b.Useful
 	h.wasted += b.Wasted
@@ -129,7 +135,30 @@ func (h *harness) execute(b *policy.Batch) policy.Outcome {
 	h.requests += len(b.Extents)
 	h.sweeps = !b.StopSweep && (h.sweeps || b.Sweep.File != nil)
 	o.Sweeping = h.sweeps
+	if h.answer != nil {
+		h.answer(&o)
+	}
 	return o
+}
+
+// watched are a walk's children, and tell the test what is asked of them.
+type watched struct {
+	*testwalk.Walk
+	onChild, onRest func(i int)
+}
+
+func (w *watched) Child(i int) (hints.Extent, bool) {
+	if w.onChild != nil {
+		w.onChild(i)
+	}
+	return w.Walk.Child(i)
+}
+
+func (w *watched) AppendRest(dst []hints.Extent, i int, part hints.Part) []hints.Extent {
+	if w.onRest != nil {
+		w.onRest(i)
+	}
+	return w.Walk.AppendRest(dst, i, part)
 }
 
 // print logs a line for an event: the leaf, what was asked for, and what else the

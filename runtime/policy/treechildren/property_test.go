@@ -3,6 +3,7 @@
 package treechildren
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -123,6 +124,44 @@ func TestAnyScript(t *testing.T) {
 				for range rapid.IntRange(1, 100).Draw(t, "steps") {
 					h.step()
 				}
+			}
+		}
+	})
+}
+
+// No child is named by a parent that was not requested by an earlier event. Where the
+// end is known, an event may wait for one parent: that will be read for certain.
+func TestNoParentIsWaitedFor(t *testing.T) {
+	file := testwalk.File(t, 10_000*policy.PageSize)
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHarness(drawTree(t, file))
+		h.values = rapid.Bool().Draw(t, "values")
+		requested := make(map[int]bool) // branches
+		waited := -1                    // the branch that this event waits for
+		h.watch = &watched{Walk: &h.walk, onChild: func(i int) {
+			leaf := h.walk.At + (i+1)*int(h.walk.Dir)
+			if leaf < 0 || leaf >= h.tree.Leaves {
+				return
+			}
+			at, branch := h.walk.At/h.tree.Fanout, leaf/h.tree.Fanout
+			if branch == at || branch == waited || requested[branch] {
+				return
+			}
+			if !h.walk.Known || waited >= 0 {
+				t.Fatalf("at leaf %d, leaf %d was looked up, branch %d not having been requested", h.walk.At, leaf, branch)
+			}
+			waited = branch
+		}}
+		h.check = func(_ *hints.TreeChildEnter, b *policy.Batch) {
+			requested[waited], waited = true, -1
+			for i := range h.tree.Branches() {
+				requested[i] = requested[i] || slices.Contains(b.Extents, h.tree.Branch(i))
+			}
+		}
+		for range rapid.IntRange(1, 4).Draw(t, "walks") {
+			h.seek(t)
+			for range rapid.IntRange(1, 400).Draw(t, "steps") {
+				h.step()
 			}
 		}
 	})

@@ -4,6 +4,7 @@ package treechildren
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,9 +132,186 @@ func (h *harness) position(t *testing.T, d *datadriven.TestData) {
 	h.walk.Known = d.MaybeScanArgs(t, "end", &h.walk.End)
 }
 
-func TestFixed(t *testing.T) {
-	tree := &testwalk.Tree{Leaves: 10}
+// newTree gives a tree a file.
+func newTree(t *testing.T, tree testwalk.Tree) *testwalk.Tree {
 	tree.File = testwalk.File(t, int64(tree.Pages())*policy.PageSize)
+	return &tree
+}
+
+// A head that has not arrived is not looked into: the walk would wait for it.
+func TestHeadsAreLookedIntoOnceArrived(t *testing.T) {
+	tree := newTree(t, testwalk.Tree{Leaves: 200, Overflow: 3, KeyPages: 1})
+	all := func(a policy.Answer) func(hints.Extent) policy.Answer {
+		return func(hints.Extent) policy.Answer { return a }
+	}
+	for _, tc := range []struct {
+		name    string
+		arrived func(hints.Extent) policy.Answer
+		looks   bool
+	}{
+		{"nobody can be asked", nil, true},
+		{"nobody knows", all(policy.NotKnown), true},
+		{"arrived", all(policy.Resident), true},
+		{"not arrived", all(policy.Absent), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newHarness(tree)
+			looked := 0
+			h.watch = &watched{Walk: &h.walk, onRest: func(int) { looked++ }}
+			h.arrived = tc.arrived
+			h.walk.Seek(0, hints.Forward, hints.FromSeek)
+			for range 50 {
+				h.step()
+			}
+			if (looked > 0) != tc.looks {
+				t.Errorf("looked into %d heads", looked)
+			}
+			if h.requests < 50 {
+				t.Errorf("%d requests: heads are fetched in any case", h.requests)
+			}
+			h.arrived = all(policy.Resident)
+			for looked = 0; h.step(); {
+			}
+			if looked == 0 {
+				t.Error("no head was looked into although all have arrived now")
+			}
+		})
+	}
+}
+
+// A backend that brings nothing is asked less and less, and again more once it works.
+func TestUselessBackend(t *testing.T) {
+	tree := newTree(t, testwalk.Tree{Leaves: 3000})
+	for _, tc := range []struct {
+		name   string
+		answer func(o *policy.Outcome)
+		silent bool
+	}{
+		{"all fail", func(o *policy.Outcome) { o.Failed, o.Resident = o.Accepted, -1 }, true},
+		{"none is taken", func(o *policy.Outcome) { o.Accepted, o.Resident = 0, -1 }, true},
+		{"half fail", func(o *policy.Outcome) { o.Failed, o.Resident = o.Accepted/2, -1 }, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newHarness(tree)
+			h.answer = tc.answer
+			var asked []int // leaves
+			h.check = func(_ *hints.TreeChildEnter, b *policy.Batch) {
+				if len(b.Extents) > 0 {
+					asked = append(asked, h.walk.At)
+				}
+			}
+			h.walk.Seek(0, hints.Forward, hints.FromSeek)
+			for range 1000 {
+				h.step()
+			}
+			if got := h.stream.(*stream).gov.Silent(); got != tc.silent {
+				t.Fatalf("silent: %v", got)
+			}
+			if !tc.silent {
+				return
+			}
+			for i := 2; i < len(asked); i++ {
+				if asked[i]-asked[i-1] < asked[i-1]-asked[i-2] {
+					t.Errorf("asked at leaves %v: not rarer and rarer", asked)
+					break
+				}
+			}
+			if len(asked) < 10 || h.requests > 50 || h.batch.HeldRequests > 0 {
+				t.Errorf("asked at leaves %v, %d requests, %d held", asked, h.requests, h.batch.HeldRequests)
+			}
+			h.answer, h.requests = nil, 0
+			clear(h.cached)
+			for range 1000 {
+				h.step()
+			}
+			if h.requests < 800 {
+				t.Errorf("%d requests for 1000 leaves once it works", h.requests)
+			}
+		})
+	}
+}
+
+// Of a child larger than the limit, a part is fetched, and those behind it follow.
+func TestHugeChildren(t *testing.T) {
+	const limit = 8 // pages
+	for _, overflow := range []int{3, limit - 1, limit, 10 * limit} {
+		t.Run(fmt.Sprint(overflow), func(t *testing.T) {
+			tree := newTree(t, testwalk.Tree{Leaves: 100, Overflow: overflow})
+			h := newHarness(tree)
+			h.limits.Bytes = limit * policy.PageSize
+			rests := make(map[int]bool) // leaves of which more than the head was fetched
+			h.check = func(_ *hints.TreeChildEnter, b *policy.Batch) {
+				if b.HeldBytes > b.Limits.Bytes {
+					t.Errorf("holds %d bytes of %d", b.HeldBytes, b.Limits.Bytes)
+				}
+				for _, x := range b.Extents {
+					if page := int(x.Off / policy.PageSize); page%tree.Stride() > 0 {
+						rests[page/tree.Stride()] = true
+					}
+				}
+			}
+			h.values = true
+			h.walk.Seek(0, hints.Forward, hints.FromSeek)
+			for h.step() {
+			}
+			if len(rests) < tree.Leaves*3/4 {
+				t.Errorf("of %d leaves out of %d something behind the head was fetched", len(rests), tree.Leaves)
+			}
+		})
+	}
+}
+
+func TestClip(t *testing.T) {
+	f := testwalk.File(t, policy.PageSize)
+	list := func(lens ...int64) (out []hints.Extent) {
+		for _, n := range lens {
+			out = append(out, hints.Extent{File: f, Len: n})
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		from  int
+		bytes int64
+		want  []hints.Extent
+	}{
+		{0, 7, list(2, 3, 2)},
+		{0, 6, list(2, 3, 1)},
+		{0, 5, list(2, 3)},
+		{0, 1, list(1)},
+		{0, 0, nil},
+		{1, 4, list(2, 3, 1)},
+		{1, 3, list(2, 3)},
+		{1, 0, list(2)},
+		{3, 0, list(2, 3, 4)},
+	} {
+		if got := clip(list(2, 3, 4), tc.from, tc.bytes); !slices.Equal(got, tc.want) {
+			t.Errorf("from %d, %d bytes: %v, want %v", tc.from, tc.bytes, got, tc.want)
+		}
+	}
+}
+
+// A walk keeps to what its file's device takes at once.
+func TestDeviceDepthBoundsTheWindow(t *testing.T) {
+	tree := newTree(t, testwalk.Tree{Leaves: 1000, Overflow: 1})
+	for depth, want := range map[int]int{0: 256, 4: 4, 32: 32} {
+		h := newHarness(tree)
+		most := 0
+		h.check = func(_ *hints.TreeChildEnter, b *policy.Batch) { most = max(most, b.HeldRequests) }
+		h.values = true
+		h.walk.Seek(0, hints.Forward, hints.FromSeek)
+		h.step()
+		h.stream.(*stream).depth = depth // it has asked the real file's device
+		h.walk.Seek(0, hints.Forward, hints.FromSeek)
+		for most = 0; h.step(); {
+		}
+		if most != want {
+			t.Errorf("depth %d: %d requests held at most, want %d", depth, most, want)
+		}
+	}
+}
+
+func TestFixed(t *testing.T) {
+	tree := newTree(t, testwalk.Tree{Leaves: 10})
 	for _, tc := range []struct{ window, at, want int }{{4, 0, 4}, {4, 6, 2}, {4, 8, 0}, {0, 0, 1}, {-3, 0, 1}} {
 		s := NewFixed(tc.window).NewStream()
 		w := testwalk.Walk{Tree: tree}

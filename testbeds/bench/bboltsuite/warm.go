@@ -129,11 +129,11 @@ func warm(ctx context.Context, name, path string, rows int, work func(v *view, v
 	return []bench.Result{r}, err
 }
 
-// allocsPerRow counts fn's allocations, to a millionth a row.
+// allocsPerRow counts what fn allocates, to a thousandth a row.
 func allocsPerRow(rows int, fn func()) float64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	fn()
 	runtime.ReadMemStats(&after)
-	return float64(int64(1e6*float64(after.Mallocs-before.Mallocs)/float64(rows))) / 1e6
+	return bench.Ratio(float64(after.Mallocs-before.Mallocs), float64(rows))
 }
