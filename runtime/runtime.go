@@ -233,7 +233,6 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 		}
 		return
 	}
-	q := &s.reqs[0]
 	out := r.backend.Submit(s.reqs)
 	r.budget.tick(out.End)
 	n.submitted(s.reqs, out)
@@ -241,12 +240,15 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 		r.recent.forget()
 	}
 	o.Accepted, o.Failed, o.Resident = out.Accepted, out.Failed, out.Resident
-	if o.Requests == 1 && o.Accepted == 1 && o.Resident == 0 &&
-		r.arrived(hints.Extent{File: q.File, Off: q.Off, Len: q.Len}) == policy.Resident {
-		// A lone slow call may have been slow for many reasons; data that is here
-		// this soon was here before.
-		o.Resident = 1
-		n.Resident++
+	if o.Accepted == 0 || o.Resident != 0 {
+		return
+	}
+	// A slow call may have been slow for many reasons, a slow machine among them. Data
+	// that is here this soon after the last request was here before.
+	last := &s.reqs[o.Accepted-1]
+	if r.arrived(hints.Extent{File: last.File, Off: last.Off, Len: last.Len}) == policy.Resident {
+		o.Resident = o.Accepted
+		n.Resident += uint64(o.Accepted)
 	}
 }
 

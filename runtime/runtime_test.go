@@ -250,3 +250,29 @@ func TestStatsWhileStreamsEnd(t *testing.T) {
 	}
 	<-done
 }
+
+// On a slow machine every call looks as if it had to read. The last request of a batch,
+// looked at right after, tells.
+func TestSlowBatchIsVerified(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		pages    int64 // cached of the one that is looked at
+		resident uint64
+	}{{"it was there", 1, 3}, {"it is being read", 0, 0}} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := file(t, 10)
+			r, b, _ := open(t, policies(willneed.Policy{}))
+			b.Answer = cold
+			b.Cached = func(_ *hints.File, off, _ int64) (int64, bool) {
+				if off != 4*policy.PageSize {
+					t.Errorf("the page at %d was looked at, not the last", off)
+				}
+				return tc.pages, true
+			}
+			r.Emit(need(1, pages(f, 0, 1), pages(f, 2, 1), pages(f, 4, 1)))
+			if c := one(t, r); c.Accepted != 3 || c.Resident != tc.resident {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}

@@ -391,11 +391,12 @@ type cache struct {
 	pages     map[int64]bool
 	submitted map[int64]int // how often
 	demanded  map[int64]bool
-	cold      bool // nothing counts as resident, and nothing arrives before it is read
+	flying    map[int64]bool // submitted last: not there yet
+	cold      bool           // nothing counts as resident, and nothing arrives before it is read
 }
 
 func newCache() *cache {
-	return &cache{pages: map[int64]bool{}, submitted: map[int64]int{}, demanded: map[int64]bool{}}
+	return &cache{pages: map[int64]bool{}, submitted: map[int64]int{}, demanded: map[int64]bool{}, flying: map[int64]bool{}}
 }
 
 // backend returns a backend over the cache.
@@ -405,9 +406,11 @@ func (c *cache) backend() *record.Backend {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			out := backend.Outcome{Accepted: len(reqs)}
+			clear(c.flying)
 			for _, r := range reqs {
 				resident := true
 				for off := r.Off; off < r.Off+r.Len; off += policy.PageSize {
+					c.flying[off] = !c.pages[off]
 					resident = resident && c.pages[off]
 					c.pages[off] = true
 					c.submitted[off]++
@@ -421,6 +424,9 @@ func (c *cache) backend() *record.Backend {
 		Cached: func(_ *hints.File, off, n int64) (pages int64, known bool) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
+			if n == 1 && c.flying[off] {
+				return 0, true
+			}
 			if n == 1 && c.cold { // whether it has arrived
 				if c.demanded[off&^(policy.PageSize-1)] {
 					pages = 1

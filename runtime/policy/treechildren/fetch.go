@@ -64,7 +64,16 @@ func (s *stream) reach(e *hints.TreeChildEnter) int {
 // the requests in flight.
 func (s *stream) room(b *policy.Batch) int {
 	rests := s.front.extents - s.front.ahead
-	return max(0, min(s.gov.Window(), b.Limits.Requests-rests))
+	return max(0, min(s.gov.Window(), s.requests(b)-rests))
+}
+
+// requests is how many may be in flight: what the runtime grants, and no more than the
+// device's queue holds.
+func (s *stream) requests(b *policy.Batch) int {
+	if s.depth > 0 {
+		return min(b.Limits.Requests, s.depth)
+	}
+	return b.Limits.Requests
 }
 
 // fetchParents requests the parents that the window runs into.
@@ -90,7 +99,7 @@ func (s *stream) fetchRests(e *hints.TreeChildEnter, b *policy.Batch, upTo int) 
 	if !ok || s.front.staged >= upTo || !s.arrived(e, b) {
 		return true
 	}
-	for ; s.front.staged < upTo && s.front.bytes < b.Limits.Bytes && s.front.extents < b.Limits.Requests; s.front.staged++ {
+	for ; s.front.staged < upTo && s.front.bytes < b.Limits.Bytes && s.front.extents < s.requests(b); s.front.staged++ {
 		i := s.front.staged
 		from := len(b.Extents)
 		b.Extents = rests.AppendRest(b.Extents, i, s.gov.Part())
@@ -150,7 +159,7 @@ func (s *stream) arrived(e *hints.TreeChildEnter, b *policy.Batch) bool {
 
 // fits reports whether the limits leave room for so much more ahead.
 func (s *stream) fits(b *policy.Batch, bytes int64, extents int) bool {
-	return s.front.extents+extents <= b.Limits.Requests && s.front.bytes+bytes <= b.Limits.Bytes
+	return s.front.extents+extents <= s.requests(b) && s.front.bytes+bytes <= b.Limits.Bytes
 }
 
 // pace adds the next stretch of the file to the batch.

@@ -54,9 +54,6 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 		return hints.Advice{}
 	}
 	newParent := s.enter(e, b)
-	if s.depth > 0 {
-		b.Limits.Requests = min(b.Limits.Requests, s.depth)
-	}
 	s.probing, s.asked, s.crowded, s.pressure = false, false, false, b.Limits.Pressure
 	switch {
 	case s.pressure:
