@@ -26,9 +26,9 @@ type demoSpec struct {
 	rows           int // of the scan, fewer on slow storage
 }
 
-// usualDemo has values of two pages, as documents and blobs have: with tiny ones, a
+// usualDemo has values of some pages, as documents and blobs have: with tiny ones, a
 // fast device is at its limit of requests before the difference can be seen whole.
-var usualDemo = demoSpec{records: 20_000, value: 8 << 10, rows: 1 << 12}
+var usualDemo = demoSpec{records: 10_000, value: 20 << 10, rows: 1 << 11}
 
 // space is what the database takes at most while it is made, in bytes.
 func (s demoSpec) space() int64 { return int64(s.records) * int64(s.value) * 5 / 2 }
@@ -68,7 +68,7 @@ func newDemoCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Scan a cold database with and without, and compare",
-		Long: `Make a bbolt database of some 280 MB as long use makes them, and read a part of it
+		Long: `Make a bbolt database of some 230 MB as long use makes them, and read a part of it
 in key order, cold, with bbolt's cursor and with the hinting one. Rounds are
 interleaved, the file is dropped from the page cache before each run and that is
 verified, and both must give the same rows. It needs no root, and leaves nothing
