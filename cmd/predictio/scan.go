@@ -131,7 +131,7 @@ func (r *scanReport) print(w io.Writer) error {
 	if r.KeysOnly {
 		what = "keys"
 	}
-	_, err := fmt.Fprintf(w, `%d rows in %d buckets: %s of %s, crc32c %s
+	_, err := fmt.Fprintf(w, `%d rows, buckets: %d; %s of %s, crc32c %s
 %.1f ms, %.0f rows/s, mode %s
 %s read from storage; of %s in the page cache: %s before, %s now
 `,

@@ -81,7 +81,7 @@ func TestScanSaysWhenItIsOff(t *testing.T) {
 
 func TestScanForPeople(t *testing.T) {
 	r := succeed(t, "scan", testDatabase(t), "a")
-	for _, want := range []string{"2000 rows in 1 buckets", "rows/s, mode predictio", "in the page cache"} {
+	for _, want := range []string{"2000 rows, buckets: 1;", "rows/s, mode predictio", "in the page cache"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is not in %q", want, r.stdout)
 		}

@@ -71,7 +71,9 @@ func New(p Prior) Governor {
 	if g.start == 0 {
 		g.start = startWindow
 	}
-	g.silent = p.Warm
+	if g.silent = p.Warm; g.silent {
+		g.skip = maxSkip / 2 // one probe that confirms it is enough
+	}
 	g.activate()
 	return g
 }
