@@ -66,9 +66,10 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 		if newParent {
 			s.considerSweep(e, b)
 		}
-		if s.sweep == governor.FullSweep {
-			b.SweepTo = governor.SweepTo(e.Origin, e.Visited)
-		}
+	}
+	if s.sweep == governor.FullSweep {
+		// Silent or not: a sweep that waits for this walk is what keeps it warm.
+		b.SweepTo = governor.SweepTo(e.Origin, e.Visited)
 	}
 	b.HeldRequests, b.HeldBytes = s.front.extents, s.front.bytes
 	return s.advice()

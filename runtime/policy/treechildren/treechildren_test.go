@@ -12,6 +12,7 @@ import (
 
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/internal/testwalk"
+	"github.com/predictio/predictio/runtime/governor"
 	"github.com/predictio/predictio/runtime/policy"
 )
 
@@ -376,5 +377,38 @@ func TestPriorsAreOfOneFile(t *testing.T) {
 	}
 	if got := p.prior(2); got.Warm || got.Start != 0 || got.Part != hints.PartKeys {
 		t.Errorf("another file's: %+v", got)
+	}
+}
+
+// A walk that a sweep has made silent still tells the sweep how far it may go: else it
+// would wait for the walk, and the walk run into what was not read.
+func TestSilentWalkLeadsItsSweep(t *testing.T) {
+	const filePages = 1 << 20
+	f := testwalk.File(t, filePages)
+	size := filePages * policy.PageSize
+	s := New().NewStream()
+	var b policy.Batch
+	event := func(share int64, start bool) {
+		b = policy.Batch{Limits: policy.Limits{Requests: 256, Bytes: 1 << 20, SweepBytes: size}}
+		page := func(i int64) hints.Extent {
+			return hints.Extent{File: f, Off: i * policy.PageSize, Len: policy.PageSize}
+		}
+		s.Handle(&hints.TreeChildEnter{
+			Stream: 1, Parent: page(share), Fanout: 64, Dir: hints.Forward, Crossed: 1, Start: start,
+			Origin: hints.Again, Visited: share * size / 100, TreeBytes: size, Entered: page(1),
+			Children: hints.ChildList{page(2), page(3), page(4), page(5), page(6), page(7), page(8), page(9)},
+		}, &b)
+	}
+	event(2, true)
+	if b.Sweep.File == nil {
+		t.Fatalf("no sweep: %+v", b)
+	}
+	s.Settle(&policy.Outcome{Requests: 8, Accepted: 8, Resident: 8, Sweeping: true})
+	if !s.(*stream).gov.Silent() {
+		t.Fatal("not silent although all was there")
+	}
+	event(10, false)
+	if want := governor.SweepTo(hints.Again, size/10); b.SweepTo != want {
+		t.Errorf("the sweep may go to %d, want %d", b.SweepTo, want)
 	}
 }
