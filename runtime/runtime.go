@@ -252,32 +252,31 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 	}
 }
 
+// resident reports whether all of an extent is cached, or on its way.
 func (r *Runtime) resident(x hints.Extent) policy.Answer {
 	if r.prober == nil {
 		return policy.NotKnown
 	}
 	pages, known := r.prober.Resident(x.File, x.Off, x.Len)
-	switch {
-	case !known:
-		return policy.NotKnown
-	case pages < (x.Len+policy.PageSize-1)/policy.PageSize:
-		return policy.Absent
-	}
-	return policy.Resident
+	return answer(pages >= (x.Len+policy.PageSize-1)/policy.PageSize, known)
 }
 
+// arrived reports whether an extent's first page can be read without waiting.
 func (r *Runtime) arrived(x hints.Extent) policy.Answer {
 	if r.prober == nil {
 		return policy.NotKnown
 	}
-	ok, known := r.prober.Arrived(x.File, x.Off)
+	return answer(r.prober.Arrived(x.File, x.Off))
+}
+
+func answer(there, known bool) policy.Answer {
 	switch {
 	case !known:
 		return policy.NotKnown
-	case !ok:
-		return policy.Absent
+	case there:
+		return policy.Resident
 	}
-	return policy.Resident
+	return policy.Absent
 }
 
 // Close ends all streams and workers and closes the backend. It waits for Emits

@@ -5,11 +5,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/predictio/predictio/internal/pagecache"
+	"github.com/predictio/predictio/testbeds/bench"
 	"github.com/predictio/predictio/testbeds/device"
 )
 
@@ -51,8 +50,6 @@ func (r residency) known() *int64 {
 }
 
 const (
-	// maxWarm is the part of a file that may be cached in a file called cold.
-	maxWarm = 0.001
 	// evictTries: pages that are being read can't be dropped at once.
 	evictTries = 5
 	evictPause = 50 * time.Millisecond
@@ -76,7 +73,7 @@ func makeCold(path string) (by string, err error) {
 		if err := pagecache.Evict(f); err != nil {
 			return "", fmt.Errorf("%s: evict: %w", path, err)
 		}
-		if left = residentOf(path); left.by == "" || float64(left.bytes) <= maxWarm*float64(st.Size()) {
+		if left = residentOf(path); left.by == "" || float64(left.bytes) <= bench.MaxWarm*float64(st.Size()) {
 			return left.by, nil
 		}
 		time.Sleep(evictPause)
@@ -85,27 +82,11 @@ func makeCold(path string) (by string, err error) {
 		path, bytesText(left.bytes), bytesText(st.Size()))
 }
 
-// readBytes is what this process has had read from storage so far; ok is false
-// where the system does not tell.
-func readBytes() (n int64, ok bool) {
-	b, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(b)) {
-		if v, found := strings.CutPrefix(line, "read_bytes: "); found {
-			n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
 // countRead calls fn and returns what it had read from storage, nil if unknown.
 func countRead(fn func() error) (*int64, error) {
-	before, ok := readBytes()
+	before, ok := device.ReadBytes()
 	err := fn()
-	after, ok2 := readBytes()
+	after, ok2 := device.ReadBytes()
 	if !ok || !ok2 {
 		return nil, err
 	}

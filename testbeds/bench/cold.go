@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/predictio/predictio/internal/pagecache"
@@ -58,8 +56,8 @@ type Case struct {
 // ErrNotCold is returned if a file could not be brought out of the page cache.
 var ErrNotCold = errors.New("bench: the file stays in the page cache")
 
-// maxWarm is the part of a file that may still be cached in a run called cold.
-const maxWarm = 0.001
+// MaxWarm is the part of a file that may still be cached in a run called cold.
+const MaxWarm = 0.001
 
 // Evict drops a file from the page cache and verifies that it is gone.
 func Evict(path string) error {
@@ -80,7 +78,7 @@ func Evict(path string) error {
 		if cached, err = pagecache.Resident(int(f.Fd()), st.Size()); err != nil {
 			return err
 		}
-		if float64(cached) <= maxWarm*float64(st.Size()) {
+		if float64(cached) <= MaxWarm*float64(st.Size()) {
 			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -121,14 +119,16 @@ func RunCase(ctx context.Context, suite string, c Case, rng *rand.Rand) ([]Resul
 					return nil, err
 				}
 			}
-			before, cpu := readBytes(), cpuTime()
+			before, _ := device.ReadBytes()
+			cpu := cpuTime()
 			s, err := c.Modes[i].Run(ctx, reps)
 			if err != nil {
 				return nil, fmt.Errorf("%s in mode %s: %w", c.Name, c.Modes[i].Name, err)
 			}
 			t := &tallies[i]
 			t.took = append(t.took, s.Took)
-			t.read = append(t.read, readBytes()-before)
+			after, _ := device.ReadBytes()
+			t.read = append(t.read, after-before)
 			t.cpu = append(t.cpu, cpuTime()-cpu)
 			t.sample, samples[i] = s, s
 			if i == 0 && c.Limit {
@@ -197,19 +197,4 @@ func limit(path string) (time.Duration, error) {
 		return 0, err
 	}
 	return device.ReadDirect(path, pages)
-}
-
-// readBytes is what this process has had read from storage so far.
-func readBytes() int64 {
-	b, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, "read_bytes: "); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
-			return n
-		}
-	}
-	return 0
 }

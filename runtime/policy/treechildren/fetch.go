@@ -24,7 +24,7 @@ const (
 // of what has arrived.
 func (s *stream) fill(e *hints.TreeChildEnter, b *policy.Batch) {
 	reach := s.reach(e)
-	s.fetchParents(e, b, s.gov.Window())
+	s.fetchParents(e, b)
 	more := s.fetchRests(e, b, min(s.front.ahead, s.gov.Window()/restSplit))
 	if room := s.room(b); s.front.ahead <= s.gov.Refill(room) {
 		s.crowded = room <= s.front.ahead
@@ -77,12 +77,12 @@ func (s *stream) requests(b *policy.Batch) int {
 }
 
 // fetchParents requests the parents that the window runs into.
-func (s *stream) fetchParents(e *hints.TreeChildEnter, b *policy.Batch, window int) {
+func (s *stream) fetchParents(e *hints.TreeChildEnter, b *policy.Batch) {
 	parents, ok := e.Children.(hints.Parents)
 	if !ok || e.Fanout <= 0 {
 		return
 	}
-	need := min(maxParents, (e.Index+window+parentSlack)/e.Fanout)
+	need := min(maxParents, (e.Index+s.gov.Window()+parentSlack)/e.Fanout)
 	for ; s.parents < need; s.parents++ {
 		x, ok := parents.NextParent(s.parents)
 		if !ok || !b.Add(x) {

@@ -5,14 +5,13 @@ package bboltsuite
 import (
 	"context"
 	"hash/maphash"
-	"os"
+	"math"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/predictio/predictio"
 	"github.com/predictio/predictio/adapters/bbolthint"
-	"github.com/predictio/predictio/internal/pagecache"
 	"github.com/predictio/predictio/runtime/backend/noop"
 	"github.com/predictio/predictio/runtime/policy"
 	"github.com/predictio/predictio/runtime/policy/neighbor"
@@ -143,15 +142,7 @@ func run(ctx context.Context, name, path string, rep int, w work) (s bench.Sampl
 	return s, err
 }
 
+// readAll reads the database into the page cache, whatever its size.
 func readAll(ctx context.Context, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return pagecache.Warm(ctx, f, st.Size(), nil)
+	return bbolthint.Warm(ctx, path, math.MaxInt64, nil)
 }
