@@ -22,6 +22,8 @@ import (
 	"github.com/predictio/predictio/runtime/backend"
 	"github.com/predictio/predictio/runtime/backend/pagecache"
 	"github.com/predictio/predictio/runtime/policy"
+	"github.com/predictio/predictio/runtime/policy/keyscan"
+	"github.com/predictio/predictio/runtime/policy/readahead"
 	"github.com/predictio/predictio/runtime/policy/treechildren"
 	"github.com/predictio/predictio/runtime/policy/willneed"
 )
@@ -71,7 +73,7 @@ func Open(o Options) (*Runtime, error) {
 		o.Backend = pagecache.New(pagecache.Options{})
 	}
 	if o.Policies == nil {
-		o.Policies = []policy.Policy{treechildren.New(), willneed.Policy{}}
+		o.Policies = []policy.Policy{treechildren.New(), keyscan.New(), readahead.Files(), willneed.Policy{}}
 	}
 	rt, err := runtime.New(runtime.Options{
 		Backend: o.Backend, Policies: o.Policies,

@@ -21,6 +21,7 @@ const (
 	KindProcessExit
 	KindReadaheadWindow
 	KindWillNeed
+	KindKeyScan
 	NumKinds
 )
 
@@ -92,6 +93,31 @@ type TreeChildEnter struct {
 	Children Children
 }
 
+// KeyScan says that a scan in key order over sorted runs, such as the levels of an
+// LSM tree, is about to read on. The emitter sends it before the scan is positioned,
+// and then as often as the answer asks for it. For this event, Advice.Skip counts
+// bytes of what was taken from Ahead.
+type KeyScan struct {
+	Stream uint64
+	// Store names what is scanned: what one scan of it teaches serves the next.
+	Store uint64
+	// Start marks the first event after the scan was positioned anew: nothing that was
+	// taken for it before will be read.
+	Start bool
+	// KnownEnd: Ahead ends where the scan will end.
+	KnownEnd bool
+	// Want is how many bytes the program has said that it will read from here; 0: it
+	// has said nothing.
+	Want int64
+	// Passed is how many bytes, of those taken since Start, the scan has left behind.
+	Passed int64
+	// Reads counts how often the engine has read from the store's files since the
+	// store was opened, and Misses how many of these had to wait for storage: facts
+	// that the emitter sees for nothing. Where it can't see the second, both are the same.
+	Reads, Misses uint64
+	Ahead         Ahead
+}
+
 // StreamEnd says that a walk is over: what was learned of the stream is filed, and
 // nothing more is fetched for it. Its id may name the emitter's next walk.
 type StreamEnd struct{ Stream uint64 }
@@ -119,12 +145,13 @@ type LayerStart struct {
 	Layer  int
 }
 
-// FileAccess says that a process touched a page of a file.
+// FileAccess says that a part of a file is being read.
 type FileAccess struct {
-	Stream uint64 // one for each process
-	PID    int
-	Page   Extent
-	When   time.Duration // monotonic
+	Stream uint64 // one for each process, or for each file that a program reads
+	PID    int    // 0: this process
+	Extent Extent
+	Waited bool          // it was not in the page cache
+	When   time.Duration // monotonic; 0 where nobody looked
 }
 
 // ProcessExec says that a process has replaced its program.
@@ -150,6 +177,7 @@ type ReadaheadWindow struct {
 func (*TreeChildEnter) Kind() Kind  { return KindTreeChildEnter }
 func (*StreamEnd) Kind() Kind       { return KindStreamEnd }
 func (*WillNeed) Kind() Kind        { return KindWillNeed }
+func (*KeyScan) Kind() Kind         { return KindKeyScan }
 func (*TensorLayout) Kind() Kind    { return KindTensorLayout }
 func (*LayerStart) Kind() Kind      { return KindLayerStart }
 func (*FileAccess) Kind() Kind      { return KindFileAccess }
@@ -160,6 +188,7 @@ func (*ReadaheadWindow) Kind() Kind { return KindReadaheadWindow }
 func (e *TreeChildEnter) StreamID() uint64  { return e.Stream }
 func (e *StreamEnd) StreamID() uint64       { return e.Stream }
 func (e *WillNeed) StreamID() uint64        { return e.Stream }
+func (e *KeyScan) StreamID() uint64         { return e.Stream }
 func (e *TensorLayout) StreamID() uint64    { return e.Stream }
 func (e *LayerStart) StreamID() uint64      { return e.Stream }
 func (e *FileAccess) StreamID() uint64      { return e.Stream }

@@ -61,6 +61,23 @@ type Parents interface {
 	NextParent(i int) (Extent, bool)
 }
 
+// Ahead is what lies ahead of a scan over sorted runs, pulled by the policy: it says
+// how far, the emitter knows where. It is valid only during the Emit that carries it.
+type Ahead interface {
+	// Take appends to dst the extents that the scan reads after those taken before, and
+	// returns the extended slice and how many bytes of data it has added. The first call
+	// after Start takes the first extent of every run, whatever they come to, since the
+	// scan can't be positioned without them; then each call takes, in key order, until it
+	// comes to so many bytes. What the scan has passed untaken is left out.
+	//
+	// Extents of an index are not counted. If there is nothing else, they must come
+	// first, and the emitter will be back with another event at once. No extents at all:
+	// nothing is left.
+	//
+	// Take may read an index, and so wait for storage where the engine would.
+	Take(dst []Extent, bytes int64) ([]Extent, int64)
+}
+
 // ChildList is a Children over extents that are known beforehand.
 type ChildList []Extent
 

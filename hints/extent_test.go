@@ -64,7 +64,7 @@ func TestEventsNameTheirKindAndStream(t *testing.T) {
 	events := []hints.Event{
 		&hints.TreeChildEnter{Stream: id}, &hints.StreamEnd{Stream: id},
 		&hints.TensorLayout{Stream: id}, &hints.LayerStart{Stream: id},
-		&hints.FileAccess{Stream: id}, &hints.ProcessExec{Stream: id},
+		&hints.FileAccess{Stream: id}, &hints.KeyScan{Stream: id}, &hints.ProcessExec{Stream: id},
 		&hints.ProcessExit{Stream: id}, &hints.ReadaheadWindow{Stream: id},
 		&hints.WillNeed{Stream: id},
 	}

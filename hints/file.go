@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // MaxFiles bounds the table of registered files.
@@ -41,11 +42,41 @@ type File struct {
 	refs   atomic.Int32 // 0: closed; never rises again
 }
 
-var table = struct {
+var table = fileTable{files: make(map[fileKey]*File)}
+
+// fileTable is all registered files, and the devices that they are on.
+type fileTable struct {
 	sync.Mutex
-	files  map[fileKey]*File
-	lastID uint32
-}{files: make(map[fileKey]*File)}
+	files   map[fileKey]*File
+	lastID  uint32
+	devices map[uint64]knownDevice
+}
+
+const (
+	maxDevices = 64
+	// deviceAge is how long what a device says of itself is believed: asking opens a
+	// dozen files, and a database may register hundreds at once.
+	deviceAge = time.Second
+)
+
+type knownDevice struct {
+	Device
+	asked time.Time
+}
+
+// device describes a device. The caller holds the lock.
+func (t *fileTable) device(dev uint64) Device {
+	now := time.Now()
+	if d, ok := t.devices[dev]; ok && now.Sub(d.asked) < deviceAge {
+		return d.Device
+	}
+	if t.devices == nil || len(t.devices) >= maxDevices {
+		t.devices = make(map[uint64]knownDevice)
+	}
+	d := deviceOf(dev)
+	t.devices[dev] = knownDevice{d, now}
+	return d
+}
 
 type fileKey struct{ dev, ino uint64 }
 
@@ -73,6 +104,16 @@ func Register(f *os.File) (*File, error) {
 		return nil, fmt.Errorf("hints: register %s: %w", f.Name(), regErr)
 	}
 	return file, nil
+}
+
+// RegisterFD is Register for those who have a descriptor and no *os.File; it stays
+// theirs. It returns the errors of Register.
+func RegisterFD(fd uintptr) (*File, error) {
+	f, err := register(int(fd))
+	if err != nil {
+		return nil, fmt.Errorf("hints: register descriptor %d: %w", int(fd), err)
+	}
+	return f, nil
 }
 
 // Open opens the file at path for reading and registers it. Its errors are
@@ -111,7 +152,7 @@ func register(fd int) (*File, error) {
 		return nil, err
 	}
 	table.lastID++
-	f := &File{id: table.lastID, fd: own, dev: st.dev, ino: st.ino, device: deviceOf(st.dev)}
+	f := &File{id: table.lastID, fd: own, dev: st.dev, ino: st.ino, device: table.device(st.dev)}
 	f.size.Store(st.size)
 	f.refs.Store(1)
 	table.files[key] = f

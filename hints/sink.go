@@ -18,8 +18,9 @@ const Silent = 1<<31 - 1
 // Advice is the sink's answer to the emitter. The zero value asks for the very
 // next event.
 type Advice struct {
-	// Skip is how many children may now be entered without an event. A silent,
-	// warm walk costs its emitter a countdown.
+	// Skip is how many children may now be entered without an event (for a KeyScan: how
+	// many bytes passed; for a FileAccess, more than 0: reads that need not wait are of no
+	// interest). A silent, warm walk costs its emitter a countdown.
 	Skip int
 	// Sticky: Skip holds even if the walk is positioned anew meanwhile.
 	Sticky bool

@@ -144,8 +144,11 @@ var layers = []layer{
 	{tree: "runtime", ours: []string{"hints", "internal"}},
 	{tree: "internal", others: []string{sys}},
 	{tree: "adapters/bbolthint", ours: []string{"hints", "internal"}, others: []string{sys, "go.etcd.io/bbolt"}},
-	{tree: "adapters/pebblehint", ours: []string{"hints", "internal"}, others: []string{sys, "github.com/cockroachdb/pebble/v2"}},
-	{tree: "adapters/pebblev1hint", ours: []string{"hints", "internal"}, others: []string{sys, "github.com/cockroachdb/pebble"}},
+	{tree: "adapters/internal", ours: []string{"hints", "internal"}, others: []string{sys}},
+	{tree: "adapters/pebblehint", ours: []string{"hints", "internal", "adapters/internal"}, others: []string{sys, "github.com/cockroachdb/pebble/v2"}},
+	{tree: "adapters/pebblev1hint", ours: []string{"hints", "internal", "adapters/internal"}, others: []string{
+		sys, "github.com/cockroachdb/pebble", "github.com/golang/snappy", "github.com/klauspost/compress",
+	}},
 	{tree: "adapters/ggufhint", ours: []string{"hints", "internal"}, others: []string{sys, "github.com/hybridgroup/yzma"}},
 	{tree: "adapters/sqlitehint", ours: []string{"hints", "internal"}, others: []string{sys, "github.com/ncruces/go-sqlite3", "modernc.org/sqlite"}},
 	{tree: "adapters/lmdbhint", ours: []string{"hints", "internal"}, others: []string{sys, "github.com/PowerDNS/lmdb-go"}},

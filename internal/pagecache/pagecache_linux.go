@@ -67,3 +67,20 @@ func noWait(fd int, off int64) (bool, error) {
 	}
 	return false, err
 }
+
+// vectors hold the one buffer of a ReadNoWait, so that it takes no memory.
+var vectors = sync.Pool{New: func() any { return &[][]byte{nil} }}
+
+// ReadNoWait reads into p if all of it can be had without waiting for storage, and
+// reports whether that was so. It starts reading what isn't there.
+func ReadNoWait(fd int, p []byte, off int64) (bool, error) {
+	v := vectors.Get().(*[][]byte)
+	(*v)[0] = p
+	n, err := unix.Preadv2(fd, *v, off, unix.RWF_NOWAIT)
+	(*v)[0] = nil
+	vectors.Put(v)
+	if err == unix.EAGAIN || err == unix.EINTR {
+		return false, nil
+	}
+	return err == nil && n == len(p), err
+}

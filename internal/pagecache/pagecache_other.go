@@ -21,3 +21,6 @@ func Missing(err error) bool { return errors.Is(err, ErrNotSupported) }
 func Unsupported(err error) bool { return errors.Is(err, ErrNotSupported) }
 
 func readOnlyFS(error) bool { return false }
+
+// ReadNoWait refuses.
+func ReadNoWait(int, []byte, int64) (bool, error) { return false, ErrNotSupported }

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsm
+
+import (
+	"github.com/predictio/predictio/hints"
+)
+
+const (
+	// lookRows is how many rows pass between two comparisons with the trigger: a
+	// comparison at each would cost more than 1% of a step in the engine's cache.
+	lookRows = 8
+	// quietRows is the same for a scan that has no trigger, and only looks whether the
+	// engine has begun to wait.
+	quietRows = 256
+	// maxStages bounds the events of one positioning.
+	maxStages = 3
+)
+
+// Scan follows one iterator and emits its hints. It belongs to the iterator's
+// goroutine. The iterator calls Seek before it is positioned, counts Left down at each
+// step, and calls Look when it has come below zero.
+type Scan struct {
+	// Left is how many steps may pass until Look.
+	Left int
+
+	store  *Store
+	view   *view
+	merge  merge
+	event  hints.KeyScan
+	end    hints.StreamEnd
+	opened bool // an event was emitted since the last Seek
+
+	lower, upper []byte // bounds of the iterator; nil: none
+	want         int64  // bytes; 0: not known
+	wantRows     int
+
+	trigger []byte // key at which to emit; nil: none
+	misses  uint64 // as of the last event
+	rows    int    // since Seek
+	marked  int    // of these, at the last mark that was passed
+	passed  int64  // bytes at that mark
+}
+
+// NewScan returns a Scan over the newest tables; nil if the Store is closed. rows and
+// bytes are what the program has said that it will read from each place it seeks; 0:
+// nothing.
+func (s *Store) NewScan(rows int, bytes int64) *Scan {
+	v := s.current()
+	if v == nil {
+		return nil
+	}
+	return s.newScan(v, rows, bytes)
+}
+
+func (s *Store) newScan(v *view, rows int, bytes int64) *Scan {
+	c := s.scans.Get().(*Scan)
+	c.store, c.view, c.merge.store = s, v, s
+	if c.event.Stream == 0 {
+		c.event.Stream = hints.NewStream()
+		c.end.Stream = c.event.Stream
+	}
+	c.event.Store, c.want, c.wantRows = s.id, bytes, rows
+	c.idle()
+	return c
+}
+
+// Clone returns a Scan of the same tables with the same bounds.
+func (c *Scan) Clone() *Scan {
+	c.view.refs.Add(1) // it has one of this Scan's
+	o := c.store.newScan(c.view, c.wantRows, c.want)
+	o.Bounds(c.lower, c.upper)
+	return o
+}
+
+// Close ends the scan; it must not be used after.
+func (c *Scan) Close() {
+	if c.view == nil {
+		return
+	}
+	c.idle()
+	c.store.o.Sink.Emit(&c.end)
+	c.merge.drop()
+	c.store.letGo(c.view)
+	c.view, c.lower, c.upper = nil, c.lower[:0], c.upper[:0]
+	c.store.scans.Put(c)
+}
+
+// Bounds sets the bounds of the iterator, upper excluded; they are copied. What was
+// hinted is void until the next Seek.
+func (c *Scan) Bounds(lower, upper []byte) {
+	c.lower, c.upper = keep(c.lower, lower), keep(c.upper, upper)
+	c.idle()
+}
+
+// keep copies a bound; nil stays nil.
+func keep(dst, bound []byte) []byte {
+	if bound == nil {
+		return nil
+	}
+	return append(dst[:0], bound...)
+}
+
+// idle stops hinting until the iterator is positioned anew.
+func (c *Scan) idle() {
+	c.trigger, c.opened = nil, false
+	c.Left = quietRows
+}
+
+// Idle says that the iterator was positioned in a way that nothing is known of: hints
+// begin if it goes on.
+func (c *Scan) Idle() {
+	c.idle()
+	c.merge.stage, c.rows = lost, 0
+	c.Left = lookRows
+}
+
+// Seek says that the iterator is about to be positioned at key, or from the end that
+// dir comes from if key is nil, and will go on in that direction at most to limit, if
+// that is not nil.
+func (c *Scan) Seek(key []byte, dir hints.Direction, limit []byte) {
+	if dir == hints.Forward && c.lower != nil && (key == nil || c.store.o.Compare(key, c.lower) < 0) {
+		key = c.lower
+	}
+	if dir == hints.Backward && c.upper != nil && (key == nil || c.store.o.Compare(key, c.upper) > 0) {
+		key = c.upper
+	}
+	if c.inside(key, dir) {
+		c.look(key)
+		return
+	}
+	c.begin(key, dir, limit, false)
+}
+
+// inside reports whether a key lies in what was taken, ahead of the scan: going there is
+// going on.
+func (c *Scan) inside(key []byte, dir hints.Direction) bool {
+	m := &c.merge
+	return c.opened && key != nil && dir == m.dir && m.stage == placed &&
+		(m.start == nil || m.reached(key, m.start)) && m.marks.ahead(m.reached, key)
+}
+
+// begin emits the first events of a scan. there: the iterator is at key already.
+func (c *Scan) begin(key []byte, dir hints.Direction, limit []byte, there bool) {
+	m := &c.merge
+	m.dir = dir
+	bound := c.upper
+	if dir == hints.Backward {
+		bound = c.lower
+	}
+	if limit != nil && (bound == nil || m.reached(bound, limit)) {
+		bound = limit
+	}
+	m.bound = bound
+	m.reset(c.view, key, there)
+	c.rows, c.marked, c.passed, c.opened = 0, 0, 0, true
+	e := &c.event
+	e.Start, e.Passed, e.KnownEnd, e.Want = true, 0, bound != nil, c.want
+	if c.wantRows > 0 {
+		e.Want = int64(c.wantRows) * c.store.rowBytes.Load()
+	}
+	c.emit()
+}
+
+// Look is called when Left steps are over; key is where the iterator stands, nil if
+// nowhere, and dir where it went.
+func (c *Scan) Look(key []byte, dir hints.Direction) {
+	if key == nil {
+		c.Left = quietRows
+		return
+	}
+	if !c.opened || dir != c.merge.dir {
+		// It was positioned unseen, or has turned.
+		c.begin(key, dir, nil, true)
+		return
+	}
+	c.rows += lookRows
+	c.look(key)
+}
+
+func (c *Scan) look(key []byte) {
+	m := &c.merge
+	switch {
+	case c.trigger != nil:
+		if !m.reached(key, c.trigger) {
+			c.Left = lookRows - 1
+			return
+		}
+		if bytes, ok := m.marks.pass(func(k []byte) bool { return m.reached(key, k) }); ok {
+			c.event.Passed = bytes
+			c.measure(bytes)
+		}
+	case m.finished():
+		c.Left = quietRows
+		return
+	case c.store.o.Reads.Waited.Load() == c.misses:
+		c.Left = quietRows // nothing has changed that could change the policy's mind
+		return
+	}
+	if h := m.horizon(); m.stage == placed && h != nil && m.reached(key, h) {
+		m.catchUp(key)
+	} else if m.stage == lost {
+		m.reset(c.view, key, true)
+	}
+	c.event.Start = false
+	c.emit()
+}
+
+// emit emits the event, again if it leads to more at once, and sets the trigger.
+func (c *Scan) emit() {
+	m, e, reads := &c.merge, &c.event, c.store.o.Reads
+	e.Ahead = m
+	var advice hints.Advice
+	for range maxStages {
+		e.Reads, e.Misses = reads.All.Load(), reads.Waited.Load()
+		advice = c.store.o.Sink.Emit(e)
+		m.settle()
+		if e.Start = false; !m.waiting() {
+			break
+		}
+	}
+	e.Ahead = nil
+	c.misses = e.Misses
+	c.trigger = nil
+	c.Left = quietRows
+	if m.stage == placed && advice.Skip < hints.Silent {
+		if c.trigger = m.marks.at(e.Passed + int64(advice.Skip)); c.trigger == nil {
+			c.trigger = m.marks.furthest()
+		}
+		if c.trigger != nil {
+			c.Left = lookRows - 1
+		}
+	}
+}
+
+// measure learns what a row takes.
+func (c *Scan) measure(bytes int64) {
+	rows := c.rows - c.marked
+	if rows < 4*lookRows {
+		return
+	}
+	now := (bytes - c.passed) / int64(rows)
+	c.marked, c.passed = c.rows, bytes
+	if was := c.store.rowBytes.Load(); was > 0 {
+		now = (7*was + now) / 8
+	}
+	c.store.rowBytes.Store(max(1, now))
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsm
+
+import (
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/predictio/predictio/hints"
+	"github.com/predictio/predictio/internal/sstindex"
+)
+
+// tableFile is a table's file and what is known of its index. What can't be opened or
+// read is remembered as failed, and not tried again.
+type tableFile struct {
+	store *Store
+	num   uint64
+	views int // that it is in; under store.mu
+
+	index  atomic.Pointer[tableIndex]
+	failed atomic.Bool
+	// touched: the engine, or we, have opened it before.
+	touched atomic.Bool
+	// Of the extent that was last hinted: what the engine's own readahead asks for in
+	// there is on its way.
+	aheadFrom, aheadTo atomic.Int64
+
+	mu     sync.RWMutex // held for reading while reader is read
+	reader File
+	file   *hints.File
+	size   int64
+}
+
+// tableIndex is a parsed top index block, and the lower ones that were read.
+type tableIndex struct {
+	*sstindex.Index
+	parts  []atomic.Pointer[sstindex.Block]
+	filter atomic.Pointer[[]byte]
+}
+
+// acquire returns the registered file with a reference, and opens it if that was not
+// yet done; fresh: nobody had opened it before, and nothing of it may be cached. It returns nil for a file
+// that can't be had.
+func (t *tableFile) acquire() (file *hints.File, fresh bool) {
+	if t.failed.Load() {
+		return nil, false
+	}
+	t.mu.RLock()
+	if t.file != nil && t.file.Retain() {
+		defer t.mu.RUnlock()
+		return t.file, false
+	}
+	t.mu.RUnlock()
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file != nil {
+		t.file.Retain() // it holds one of its own
+		return t.file, false
+	}
+	if !t.open() {
+		t.failed.Store(true)
+		return nil, false
+	}
+	t.file.Retain()
+	return t.file, !t.touched.Swap(true)
+}
+
+// open opens and registers the file. The caller holds t.mu.
+func (t *tableFile) open() bool {
+	s := t.store
+	reader, err := s.o.Open(t.num)
+	if err != nil {
+		return false
+	}
+	fd := reader.Fd()
+	if fd == ^uintptr(0) {
+		reader.Close()
+		return false // in memory, or far away
+	}
+	file, err := hints.RegisterFD(fd)
+	if err != nil {
+		reader.Close()
+		return false
+	}
+	t.reader, t.file, t.size = reader, file, file.Size()
+
+	s.mu.Lock()
+	var oldest *tableFile
+	if t.views > 0 {
+		if s.opened = append(s.opened, t); len(s.opened) > MaxOpenTables {
+			oldest = s.opened[0]
+			s.opened = slices.Delete(s.opened, 0, 1)
+		}
+	}
+	gone := t.views == 0
+	s.mu.Unlock()
+	if gone { // its last view was dropped meanwhile
+		t.shut()
+		return false
+	}
+	if oldest != nil {
+		go oldest.close() // not here: two that open would wait for each other
+	}
+	return true
+}
+
+// close gives the file up; it may be opened again.
+func (t *tableFile) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shut()
+}
+
+func (t *tableFile) shut() {
+	if t.file == nil {
+		return
+	}
+	t.reader.Close()
+	t.file.Release()
+	t.reader, t.file = nil, nil
+	t.index.Store(nil)
+}
+
+// ReadAt reads the file.
+func (t *tableFile) ReadAt(p []byte, off int64) (int, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.reader == nil {
+		return 0, io.ErrClosedPipe
+	}
+	return t.reader.ReadAt(p, off)
+}
+
+// load returns the index, nil if it can't be read. It waits for storage as the engine
+// would.
+func (t *tableFile) load() *tableIndex {
+	if x := t.index.Load(); x != nil || t.failed.Load() {
+		return x
+	}
+	x, err := sstindex.Open(t, t.size, t.store.o.Decompress)
+	if err != nil {
+		t.failed.Store(true)
+		return nil
+	}
+	own := &tableIndex{Index: x, parts: make([]atomic.Pointer[sstindex.Block], x.Partitions())}
+	if !t.index.CompareAndSwap(nil, own) {
+		return t.index.Load()
+	}
+	return own
+}
+
+// tail is the extent that opening the table reads.
+func (t *tableFile) tail(file *hints.File) hints.Extent {
+	n := sstindex.TailSize(file.Size())
+	return hints.Extent{File: file, Off: file.Size() - n, Len: n}
+}
+
+// wholeTail is an estimate of the extent with all of the index in it.
+func (t *tableFile) wholeTail(file *hints.File) hints.Extent {
+	const part = 128 // blocks of 4 KiB have entries of some 25 bytes, compressed
+	size := file.Size()
+	n := min(size, sstindex.TailSize(size)+size/part)
+	return hints.Extent{File: file, Off: size - n, Len: n}
+}
+
+// cached returns an index block if it is in memory.
+func (x *tableIndex) cached(part int) *sstindex.Block { return x.parts[part].Load() }
+
+// block returns a lower index block, nil if it can't be read.
+func (t *tableFile) block(x *tableIndex, part int) *sstindex.Block {
+	if b := x.cached(part); b != nil {
+		return b
+	}
+	b, err := x.Load(t, part)
+	if err != nil {
+		t.failed.Store(true)
+		return nil
+	}
+	if p := &x.parts[part]; p.CompareAndSwap(nil, b) && x.TwoLevel() {
+		t.store.blocks.add(b.Memory(), func() { p.CompareAndSwap(b, nil) })
+	}
+	return b
+}
+
+// passes reports whether a table's filter lets a key through; those without one, and
+// those whose filter can't be read, let all through.
+func (t *tableFile) passes(x *tableIndex, key []byte) bool {
+	ask := t.store.o.MayContain
+	name, h, ok := x.Filter()
+	if ask == nil || !ok {
+		return true
+	}
+	f := x.filter.Load()
+	if f == nil {
+		data, err := x.ReadBlock(t, h)
+		if err != nil {
+			return true
+		}
+		f = &data
+		if x.filter.CompareAndSwap(nil, f) {
+			t.store.blocks.add(len(data), func() { x.filter.CompareAndSwap(f, nil) })
+		}
+	}
+	return ask(name, *f, key)
+}
+
+// Opened says that the engine has opened a file.
+func (s *Store) Opened(file uint64) {
+	s.mu.Lock()
+	t := s.files[file]
+	s.mu.Unlock()
+	if t != nil {
+		t.touched.Store(true)
+	}
+}
+
+// hinted takes note of a stretch that was asked for.
+func (t *tableFile) hinted(from, to int64) {
+	t.aheadFrom.Store(from)
+	t.aheadTo.Store(to)
+}
+
+// Covers reports whether a scan has asked for what lies at off in a file, so that the
+// engine need not.
+func (s *Store) Covers(file uint64, off int64) bool {
+	s.mu.Lock()
+	t := s.files[file]
+	s.mu.Unlock()
+	return t != nil && t.aheadFrom.Load() <= off && off < t.aheadTo.Load()
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pebblev1hint
+
+import (
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble"
+
+	"github.com/predictio/predictio/adapters/internal/lsm"
+)
+
+// Get is r.Get. The first read that touches a table finds it opened: Pebble would wait
+// for its footer, its metadata, its filter and its index, one after the other, in
+// every level.
+func (h *Hints) Get(r pebble.Reader, key []byte) ([]byte, io.Closer, error) {
+	if s := h.store.Load(); s != nil {
+		s.Touch(key)
+	}
+	return r.Get(key)
+}
+
+// Result is what MultiGet found for one key.
+type Result struct {
+	Value []byte // the caller's own copy; nil on an error
+	Err   error  // as Get's: pebble.ErrNotFound for a key that isn't there
+}
+
+// maxGetters bounds the goroutines of one MultiGet.
+const maxGetters = 4
+
+// MultiGet gets many keys; the i-th Result is the i-th key's. Keys may be in any order
+// and repeat. While some are read, what the next ones need is fetched. Readers that are
+// safe for concurrent use, a *pebble.DB and a *pebble.Snapshot, are read by up to four
+// goroutines, of which none is left when MultiGet returns.
+func (h *Hints) MultiGet(r pebble.Reader, keys [][]byte) []Result {
+	results := make([]Result, len(keys))
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return h.comparer.Compare(keys[a], keys[b]) })
+	s := h.store.Load()
+	if s != nil && s.Calm() {
+		s = nil
+	}
+	fetch := func(part []int) {
+		if s == nil || len(part) == 0 {
+			return
+		}
+		sorted := make([][]byte, len(part))
+		for i, at := range part {
+			sorted[i] = keys[at]
+		}
+		s.Fetch(sorted)
+	}
+	part := func(from int) []int { return order[min(from, len(order)):min(from+lsm.MaxKeys, len(order))] }
+	fetch(part(0))
+	for from := 0; from < len(order); from += lsm.MaxKeys {
+		now, next := part(from), part(from+lsm.MaxKeys)
+		get(r, keys, results, now, func() { fetch(next) })
+	}
+	return results
+}
+
+// get gets some of the keys, and calls meanwhile.
+func get(r pebble.Reader, keys [][]byte, results []Result, part []int, meanwhile func()) {
+	one := func(i int) {
+		v, closer, err := r.Get(keys[i])
+		if err != nil {
+			results[i].Err = err
+			return
+		}
+		results[i].Value = append([]byte{}, v...)
+		results[i].Err = closer.Close()
+	}
+	switch r.(type) {
+	case *pebble.DB, *pebble.Snapshot:
+	default:
+		meanwhile()
+		for _, i := range part {
+			one(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var panicked atomic.Pointer[any]
+	for range min(maxGetters, max(2, runtime.GOMAXPROCS(0)), len(part)) {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Store(&p)
+				}
+			}()
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= len(part) {
+					return
+				}
+				one(part[n])
+			}
+		})
+	}
+	meanwhile()
+	wg.Wait()
+	if p := panicked.Load(); p != nil {
+		panic(*p) // where the caller can catch it, as Get's: Pebble panics when it is closed
+	}
+}
