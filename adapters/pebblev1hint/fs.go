@@ -69,8 +69,8 @@ func (f *hintFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 		return nil, err
 	}
 	num, ok := tableNumber(f.PathBase(name))
-	if !ok {
-		return file, nil
+	if !ok || f.sink != nil && slices.Contains(opts, vfs.SequentialReadsOption) {
+		return file, nil // whoever asks for sequential readahead gets it from the kernel
 	}
 	w := &tableFile{File: file, num: num, fs: f}
 	if f.hints != nil {
@@ -79,8 +79,7 @@ func (f *hintFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 		}
 	}
 	w.watch = lsm.NewWatch(&f.reads, file.Fd(), f.plain)
-	// Whoever asks for sequential readahead gets it from the kernel.
-	if f.sink != nil && !slices.Contains(opts, vfs.SequentialReadsOption) {
+	if f.sink != nil {
 		w.watch.Emit(f.sink, file.Fd())
 	}
 	return w, nil

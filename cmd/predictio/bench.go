@@ -14,6 +14,7 @@ import (
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/testbeds/bench"
 	"github.com/predictio/predictio/testbeds/bench/bboltsuite"
+	"github.com/predictio/predictio/testbeds/bench/pebblesuite"
 	"github.com/predictio/predictio/testbeds/bench/runtimesuite"
 	"github.com/predictio/predictio/testbeds/device"
 )
@@ -40,17 +41,17 @@ to be out of the page cache; figures are medians.
 As root, the kernel's readahead is set to --read-ahead-kb for the run, the default
 of ordinary machines, and put back afterwards; 0 leaves it as it is.
 
-Suites: bbolt, runtime.`,
+Suites: bbolt, pebble, runtime.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("which suite? bbolt or runtime")
+				return errors.New("which suite? bbolt, pebble or runtime")
 			}
-			return fmt.Errorf("no suite %q: bbolt or runtime", args[0])
+			return fmt.Errorf("no suite %q: bbolt, pebble or runtime", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	p := cmd.PersistentFlags()
-	p.BoolVar(&f.quick, "quick", false, "small databases (some 300 MB), some 90 s")
+	p.BoolVar(&f.quick, "quick", false, "small databases (some 300 MB), some 2 minutes")
 	p.BoolVar(&f.keep, "keep", false, "leave the databases for the next run")
 	p.StringVar(&f.dir, "dir", "", "where to make the databases (default: the temp folder)")
 	p.StringVar(&f.only, "case", "", "only cases whose name contains this")
@@ -64,6 +65,10 @@ Suites: bbolt, runtime.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return benchBbolt(cmd, f) },
 		},
 		&cobra.Command{
+			Use: "pebble", Short: "Pebble, v2 and v1, with pebblehint against its own readahead", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return benchPebble(cmd, f) },
+		},
+		&cobra.Command{
 			Use: "runtime", Short: "What an event costs", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return runtimesuite.Run(cmd.Context(), runtimesuite.Options{
@@ -75,7 +80,26 @@ Suites: bbolt, runtime.`,
 	return cmd
 }
 
-func benchBbolt(cmd *cobra.Command, f benchFlags) (err error) {
+func benchBbolt(cmd *cobra.Command, f benchFlags) error {
+	return withReadahead(cmd, f, func(f benchFlags, emit func(bench.Result) error, progress func(string)) error {
+		return bboltsuite.Run(cmd.Context(), bboltsuite.Options{
+			Dir: f.dir, Quick: f.quick, Reps: f.reps, Only: f.only, Modes: f.modes, Seed: f.seed, Keep: f.keep,
+			Emit: emit, Progress: progress,
+		})
+	})
+}
+
+func benchPebble(cmd *cobra.Command, f benchFlags) error {
+	return withReadahead(cmd, f, func(f benchFlags, emit func(bench.Result) error, progress func(string)) error {
+		return pebblesuite.Run(cmd.Context(), pebblesuite.Options{
+			Dir: f.dir, Quick: f.quick, Reps: f.reps, Only: f.only, Modes: f.modes, Seed: f.seed, Keep: f.keep,
+			Emit: emit, Progress: progress,
+		})
+	})
+}
+
+// withReadahead runs a suite with the folder's readahead set, and puts it back.
+func withReadahead(cmd *cobra.Command, f benchFlags, run func(f benchFlags, emit func(bench.Result) error, progress func(string)) error) (err error) {
 	if f.dir == "" {
 		f.dir = os.TempDir()
 	}
@@ -84,11 +108,7 @@ func benchBbolt(cmd *cobra.Command, f benchFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	return bboltsuite.Run(cmd.Context(), bboltsuite.Options{
-		Dir: f.dir, Quick: f.quick, Reps: f.reps, Only: f.only, Modes: f.modes, Seed: f.seed, Keep: f.keep,
-		Emit:     emitter(cmd, kb),
-		Progress: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
-	})
+	return run(f, emitter(cmd, kb), func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
 }
 
 // setReadahead sets the readahead of the folder's device where it may, and returns

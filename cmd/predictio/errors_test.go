@@ -49,8 +49,8 @@ func TestWrongUsage(t *testing.T) {
 		{"no such file", []string{"demo", "--dir", filepath.Join(path, "..", "none")}},
 		{"not a directory", []string{"demo", "--dir", path}},
 		{"not a directory", []string{"doctor", "--dir", path}},
-		{"which suite? bbolt or runtime", []string{"bench"}},
-		{"no suite \"disk\": bbolt or runtime", []string{"bench", "disk"}},
+		{"which suite? bbolt, pebble or runtime", []string{"bench"}},
+		{"no suite \"disk\": bbolt, pebble or runtime", []string{"bench", "disk"}},
 		{"--reps", []string{"bench", "runtime", "--reps", "many"}},
 	} {
 		fails(t, exitUsage, []string{c.want}, c.args...)

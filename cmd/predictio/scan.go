@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -57,14 +56,15 @@ type scanReport struct {
 func newScanCmd() *cobra.Command {
 	var f scanFlags
 	cmd := &cobra.Command{
-		Use:   "scan FILE [BUCKET...]",
-		Short: "Read a bbolt database in key order and say what it cost",
-		Long: `Read a bbolt database in key order and say what it cost: rows, bytes, time, what
-came from storage, what was in the page cache before and is now.
+		Use:   "scan FILE [BUCKET...] | scan DIRECTORY",
+		Short: "Read a bbolt or Pebble database in key order and say what it cost",
+		Long: `Read a database in key order and say what it cost: rows, bytes, time, what came
+from storage, what was in the page cache before and is now. A file is a bbolt
+database, a directory one of Pebble (` + pebbleFormats + `).
 
 Without BUCKET, all buckets are read; with it, that bucket and those in it. A
-nested bucket is named by its path, with slashes. The database is opened for
-reading, and so waits for a writer's lock.
+nested bucket is named by its path, with slashes. Pebble has none. The database is
+opened for reading, and so waits for a writer's lock, and with Pebble a reader's.
 
 With --json: file, file_bytes, mode, cold, cold_verified_by (cachestat or mincore),
 keys_only, buckets, rows, key_bytes, value_bytes, crc32c (of all that was read),
@@ -75,9 +75,9 @@ useful, late, wasted, sweep_bytes, contended).`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	p := cmd.Flags()
-	p.BoolVar(&f.cold, "cold", false, "drop the file from the page cache first")
+	p.BoolVar(&f.cold, "cold", false, "drop the database from the page cache first")
 	p.BoolVar(&f.keys, "keys", false, "read keys only, no values")
-	p.StringVar(&f.mode, "mode", modePredictio, "predictio, or bare: bbolt's own cursor")
+	p.StringVar(&f.mode, "mode", modePredictio, "predictio, or bare: the engine's own cursor or iterator")
 	p.DurationVar(&f.lockTimeout, "lock-timeout", time.Second, "how long to wait for the database's lock")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return scan(cmd, f, args[0], args[1:]) }
 	return cmd
@@ -90,25 +90,31 @@ func scan(cmd *cobra.Command, f scanFlags, path string, buckets []string) error 
 	if f.lockTimeout < 0 {
 		return usagef("--lock-timeout: %v is negative", f.lockTimeout)
 	}
-	if err := checkDatabase(path); err != nil {
-		return err
-	}
-	r := scanReport{File: path, Mode: f.mode, Cold: f.cold, KeysOnly: f.keys}
-	if f.cold {
-		var err error
-		if r.ColdVerifiedBy, err = makeCold(path); err != nil {
-			return err
-		}
-	}
-	st, err := os.Stat(path)
+	db, err := findDatabase(path)
 	if err != nil {
 		return err
 	}
-	r.FileBytes, r.ResidentBefore = st.Size(), residentOf(path).known()
+	if db.pebble && len(buckets) > 0 {
+		return usagef("%s: a Pebble database has no buckets", path)
+	}
+	r := scanReport{File: path, Mode: f.mode, Cold: f.cold, KeysOnly: f.keys}
+	if f.cold {
+		if r.ColdVerifiedBy, err = db.makeCold(); err != nil {
+			return err
+		}
+	}
+	var before residency
+	if before, r.FileBytes, err = db.look(); err != nil {
+		return err
+	}
+	r.ResidentBefore = before.known()
 
 	s := scanner{ctx: cmd.Context(), keysOnly: f.keys, bar: newBar(cmd, "reading", -1, false)}
 	started := time.Now()
 	r.ReadBytes, err = countRead(func() error {
+		if db.pebble {
+			return guard(path, func() error { return s.pebble(path, f, &r) })
+		}
 		return watch(path, &s.progress, func() error { return s.open(path, f, buckets, &r) })
 	})
 	s.bar.end()
@@ -119,27 +125,33 @@ func scan(cmd *cobra.Command, f scanFlags, path string, buckets []string) error 
 	r.MS, r.RowsPerS = ms(took), float64(int64(float64(s.rows)/took.Seconds()))
 	r.Buckets, r.Rows, r.KeyBytes, r.ValueBytes = s.buckets, s.rows, s.keyBytes, s.valueBytes
 	r.CRC32C = s.sum()
-	r.ResidentAfter = residentOf(path).known()
+	if after, _, err := db.look(); err == nil {
+		r.ResidentAfter = after.known()
+	}
 	if wantsJSON(cmd) {
 		return printJSON(cmd.OutOrStdout(), r)
 	}
-	return r.print(cmd.OutOrStdout())
+	return r.print(cmd.OutOrStdout(), db)
 }
 
-func (r *scanReport) print(w io.Writer) error {
+func (r *scanReport) print(w io.Writer, db database) error {
 	what := "keys and values"
 	if r.KeysOnly {
 		what = "keys"
 	}
-	_, err := fmt.Fprintf(w, `%d rows, buckets: %d; %s of %s, crc32c %s
+	buckets := ""
+	if !db.pebble {
+		buckets = fmt.Sprintf(", buckets: %d", r.Buckets)
+	}
+	_, err := fmt.Fprintf(w, `%d rows%s; %s of %s, crc32c %s
 %.1f ms, %.0f rows/s, mode %s
 %s read from storage; of %s in the page cache: %s before, %s now
 `,
-		r.Rows, r.Buckets, bytesText(r.KeyBytes+r.ValueBytes), what, r.CRC32C,
+		r.Rows, buckets, bytesText(r.KeyBytes+r.ValueBytes), what, r.CRC32C,
 		r.MS, r.RowsPerS, r.Mode,
 		maybeBytes(r.ReadBytes), bytesText(r.FileBytes), maybeBytes(r.ResidentBefore), maybeBytes(r.ResidentAfter))
 	if err == nil && r.Cold && r.ColdVerifiedBy == "" {
-		_, err = fmt.Fprintln(w, "this system does not tell whether the file really was cold")
+		_, err = fmt.Fprintln(w, "this system does not tell whether the database really was cold")
 	}
 	if err == nil && r.Prefetch != nil {
 		_, err = fmt.Fprintln(w, r.Prefetch)

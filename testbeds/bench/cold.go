@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"time"
 
-	"github.com/predictio/predictio/internal/pagecache"
 	"github.com/predictio/predictio/testbeds/device"
 )
 
@@ -28,6 +26,23 @@ type Sample struct {
 	Sum             uint64 // of all that was read
 	Hints, Requests uint64
 	HasHints        bool
+	// Metered: Read and CPU are those of the timed part. Otherwise all that Run does
+	// counts.
+	Metered bool
+	Read    int64
+	CPU     time.Duration
+}
+
+// Meter starts to measure the part of a run that counts; what it returns ends that
+// and notes time, bytes read and processor time in a Sample.
+func Meter() func(*Sample) {
+	read, _ := device.ReadBytes()
+	cpu, start := cpuTime(), time.Now()
+	return func(s *Sample) {
+		s.Took = time.Since(start)
+		after, _ := device.ReadBytes()
+		s.Metered, s.Read, s.CPU = true, after-read, cpuTime()-cpu
+	}
 }
 
 // Mode is one way to do a case's work.
@@ -42,6 +57,7 @@ type Mode struct {
 type Case struct {
 	Name  string
 	File  string // evicted before each run
+	Dir   string // instead of File: all files in it are
 	Modes []Mode
 	// Prepare, if not nil, brings the evicted file into the state that each run of
 	// the repetition starts from.
@@ -49,41 +65,13 @@ type Case struct {
 	// Limit: also measure the device's own time for the baseline's bytes.
 	Limit bool
 	Reps  int
+	// Ceiling, if not nil, does the baseline's work once more, with everything cached:
+	// what remains if nothing has to be waited for.
+	Ceiling func(ctx context.Context, rep int) (Sample, error)
+	// Slow bounds the repetitions of modes, by name, that are too slow for more.
+	Slow map[string]int
 	// Budget ends the repetitions early; there is always one.
 	Budget time.Duration
-}
-
-// ErrNotCold is returned if a file could not be brought out of the page cache.
-var ErrNotCold = errors.New("bench: the file stays in the page cache")
-
-// MaxWarm is the part of a file that may still be cached in a run called cold.
-const MaxWarm = 0.001
-
-// Evict drops a file from the page cache and verifies that it is gone.
-func Evict(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	var cached int64
-	for range 3 { // pages that are being read can't be dropped at once
-		if err := pagecache.Evict(f); err != nil {
-			return err
-		}
-		if cached, err = pagecache.Resident(int(f.Fd()), st.Size()); err != nil {
-			return err
-		}
-		if float64(cached) <= MaxWarm*float64(st.Size()) {
-			return nil
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return fmt.Errorf("%w: %s, %d of %d bytes", ErrNotCold, path, cached, st.Size())
 }
 
 // RunCase runs a case and returns a line for each mode but the baseline.
@@ -99,19 +87,22 @@ func RunCase(ctx context.Context, suite string, c Case, rng *rand.Rand) ([]Resul
 	for i := range tallies {
 		tallies[i].equal = true
 	}
-	var limits []time.Duration
+	var limits, ceilings []time.Duration
 	started := time.Now()
 	reps := 0
 	for ; reps < max(1, c.Reps); reps++ {
 		if reps > 0 && c.Budget > 0 && time.Since(started) > c.Budget {
 			break
 		}
-		samples := make([]Sample, len(c.Modes))
+		samples := make([]*Sample, len(c.Modes))
 		for _, i := range rng.Perm(len(c.Modes)) {
+			if most := c.Slow[c.Modes[i].Name]; most > 0 && reps >= most {
+				continue
+			}
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := Evict(c.File); err != nil {
+			if err := c.evict(); err != nil {
 				return nil, err
 			}
 			if c.Prepare != nil {
@@ -125,14 +116,24 @@ func RunCase(ctx context.Context, suite string, c Case, rng *rand.Rand) ([]Resul
 			if err != nil {
 				return nil, fmt.Errorf("%s in mode %s: %w", c.Name, c.Modes[i].Name, err)
 			}
+			if !s.Metered {
+				after, _ := device.ReadBytes()
+				s.Read, s.CPU = after-before, cpuTime()-cpu
+			}
 			t := &tallies[i]
 			t.took = append(t.took, s.Took)
-			after, _ := device.ReadBytes()
-			t.read = append(t.read, after-before)
-			t.cpu = append(t.cpu, cpuTime()-cpu)
-			t.sample, samples[i] = s, s
+			t.read = append(t.read, s.Read)
+			t.cpu = append(t.cpu, s.CPU)
+			t.sample, samples[i] = s, &s
+			if i == 0 && c.Ceiling != nil {
+				s, err := c.Ceiling(ctx, reps)
+				if err != nil {
+					return nil, err
+				}
+				ceilings = append(ceilings, s.Took)
+			}
 			if i == 0 && c.Limit {
-				took, err := limit(c.File)
+				took, err := c.limit()
 				if err != nil && !errors.Is(err, device.ErrNotSupported) {
 					return nil, err
 				}
@@ -142,14 +143,14 @@ func RunCase(ctx context.Context, suite string, c Case, rng *rand.Rand) ([]Resul
 			}
 		}
 		for i, s := range samples {
-			if s.Sum != samples[0].Sum || s.Rows != samples[0].Rows {
+			if s != nil && (s.Sum != samples[0].Sum || s.Rows != samples[0].Rows) {
 				tallies[i].equal = false
 			}
 		}
 	}
 
 	base := MS(Median(tallies[0].took))
-	noop, limitMS := 0.0, MS(Median(limits))
+	noop, limitMS, ceilingMS := 0.0, MS(Median(limits)), MS(Median(ceilings))
 	for i, m := range c.Modes {
 		if m.Name == Noop {
 			noop = MS(Median(tallies[i].took))
@@ -160,10 +161,11 @@ func RunCase(ctx context.Context, suite string, c Case, rng *rand.Rand) ([]Resul
 		t := &tallies[i+1]
 		ms := MS(Median(t.took))
 		r := Result{
-			Suite: suite, Case: c.Name, Mode: m.Name, Reps: reps,
+			Suite: suite, Case: c.Name, Mode: m.Name, Reps: len(t.took),
 			BaselineMS: base, NoopMS: noop, MS: ms,
 			Speedup: Ratio(base, ms), SpeedupVsNoop: Ratio(noop, ms),
 			LimitMS: limitMS, OfLimit: Ratio(limitMS, ms),
+			CeilingMS: ceilingMS, OfCeiling: Ratio(ceilingMS, ms),
 			BaselineRead: Median(tallies[0].read), ReadBytes: Median(t.read),
 			BaselineCPUMS: MS(Median(tallies[0].cpu)), CPUMS: MS(Median(t.cpu)),
 			Equal: &t.equal, Rows: t.sample.Rows, RowsPerSecond: Ratio(float64(t.sample.Rows)*1000, ms),
@@ -174,27 +176,4 @@ func RunCase(ctx context.Context, suite string, c Case, rng *rand.Rand) ([]Resul
 		out = append(out, r)
 	}
 	return out, nil
-}
-
-// runPages is how many pages in a row the baseline's pages lie in, on average, from
-// which on the limit reads runs rather than pages.
-const runPages = 2
-
-// limit measures the device for what a run of the baseline has left in the cache,
-// exactly the pages it had to read, in random order. Scattered pages are read one by
-// one, as they have to be by whoever learns of them one by one; where most lie in
-// runs, so do the reads.
-func limit(path string) (time.Duration, error) {
-	pages, err := device.Resident(path)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", device.ErrNotSupported, err)
-	}
-	if runs := device.Join(pages, device.MaxDirect); runPages*len(runs) <= len(pages) {
-		pages = runs
-	}
-	rand.New(rand.NewPCG(1, 1)).Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
-	if err := Evict(path); err != nil {
-		return 0, err
-	}
-	return device.ReadDirect(path, pages)
 }

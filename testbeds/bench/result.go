@@ -25,6 +25,8 @@ type Result struct {
 	SpeedupVsNoop  float64  `json:"speedup_vs_noop,omitempty"` // noop_ms / ms
 	LimitMS        float64  `json:"limit_ms,omitempty"`        // the same pages, read directly at depth 64
 	OfLimit        float64  `json:"of_limit,omitempty"`        // limit_ms / ms
+	CeilingMS      float64  `json:"ceiling_ms,omitempty"`      // the baseline, with everything in the page cache
+	OfCeiling      float64  `json:"of_ceiling,omitempty"`      // ceiling_ms / ms
 	BaselineRead   int64    `json:"baseline_read_bytes,omitempty"`
 	ReadBytes      int64    `json:"read_bytes,omitempty"`
 	BaselineCPUMS  float64  `json:"baseline_cpu_ms,omitempty"` // user and system time
@@ -84,6 +86,9 @@ func (r Result) String() string {
 	s := fmt.Sprintf("%s %9.1f ms, bare %9.1f: %6.2f times as fast", head, r.MS, r.BaselineMS, r.Speedup)
 	if r.OfLimit > 0 {
 		s += fmt.Sprintf(", %.2f of the device's limit", r.OfLimit)
+	}
+	if r.OfCeiling > 0 {
+		s += fmt.Sprintf(", %.2f of what a warm cache gives", r.OfCeiling)
 	}
 	return s + fmt.Sprintf(", CPU %.0f ms, bare %.0f, read %.1f MB, bare %.1f%s",
 		r.CPUMS, r.BaselineCPUMS, float64(r.ReadBytes)/1e6, float64(r.BaselineRead)/1e6, r.unequal())

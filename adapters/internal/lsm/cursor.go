@@ -76,6 +76,9 @@ func (c *cursor) leave(m *merge) {
 
 // load reads the current table's index.
 func (c *cursor) load() bool {
+	if c.file == nil {
+		return false
+	}
 	if c.index == nil {
 		c.index = c.run[c.at].load()
 	}
@@ -275,5 +278,5 @@ func (c *cursor) look(m *merge) (x hints.Extent, ok bool) {
 		return x, false
 	}
 	m.leaving = append(m.leaving, file)
-	return c.run[n].wholeTail(file), fresh
+	return c.run[n].tail(file, maxTail), fresh
 }

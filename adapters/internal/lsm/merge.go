@@ -24,10 +24,11 @@ type merge struct {
 	start []byte // key that the scan starts from; nil: the end that dir comes from
 	bound []byte // key at which it ends: excluded forward, included backward; nil: none
 
-	cursors []cursor
-	heap    []int // of those placed and not done, by what is due first
-	stage   stage
-	skip    bool // what is at start has been read
+	cursors  []cursor
+	entering []*cursor // those in whose run something may lie
+	heap     []int     // of those placed and not done, by what is due first
+	stage    stage
+	skip     bool // what is at start has been read
 
 	taken   int64 // bytes, since start
 	marks   marks
@@ -126,13 +127,24 @@ func (m *merge) Take(dst []hints.Extent, bytes int64) ([]hints.Extent, int64) {
 func (m *merge) place(dst []hints.Extent) []hints.Extent {
 	from := len(dst)
 	if m.stage == lost {
+		m.entering = m.entering[:0]
 		for i := range m.cursors {
 			c := &m.cursors[i]
-			if c.find(m, m.start); c.done {
-				continue
+			if c.find(m, m.start); !c.done {
+				m.entering = append(m.entering, c)
 			}
-			if c.enter() {
-				dst = append(dst, c.run[c.at].tail(c.file))
+		}
+		opens := 0
+		side(len(m.entering), func(i int) bool { return !m.entering[i].run[m.entering[i].at].opened() },
+			func(i int) { m.entering[i].enter() })
+		for _, c := range m.entering {
+			if c.fresh {
+				opens++
+			}
+		}
+		for _, c := range m.entering {
+			if c.fresh {
+				dst = append(dst, c.run[c.at].tail(c.file, tailBudget/int64(opens)))
 				m.rest = true
 			}
 		}
@@ -141,9 +153,10 @@ func (m *merge) place(dst []hints.Extent) []hints.Extent {
 		}
 	}
 	if m.stage == opening {
-		for i := range m.cursors {
-			c := &m.cursors[i]
-			if c.done || !c.load() {
+		side(len(m.entering), func(i int) bool { return m.entering[i].run[m.entering[i].at].index.Load() == nil },
+			func(i int) { m.entering[i].load() })
+		for _, c := range m.entering {
+			if c.done {
 				continue
 			}
 			if c.locate(m, m.start) == nil {
@@ -156,8 +169,8 @@ func (m *merge) place(dst []hints.Extent) []hints.Extent {
 			return dst
 		}
 	}
-	for i := range m.cursors {
-		if c := &m.cursors[i]; !c.done {
+	for _, c := range m.entering {
+		if !c.done {
 			c.seek(m, m.start)
 		}
 	}

@@ -3,9 +3,7 @@
 package lsm
 
 import (
-	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/predictio/predictio/hints"
@@ -16,10 +14,9 @@ const (
 	MaxKeys = 128
 	// maxHint bounds the extents of one event.
 	maxHint = 256
-	// maxTail bounds what is fetched of a table for one point read, in bytes.
-	maxTail = 256 << 10
-	// loaders bounds the goroutines that read indexes which were asked for.
-	loaders = 8
+	// maxTail bounds what is fetched of a table for its index, in bytes; tailBudget what
+	// is fetched of all that are opened for one seek or read.
+	maxTail, tailBudget = 256 << 10, 1 << 20
 	// calmFetches is how many batches in a row must not have had to wait until batches
 	// are no longer looked into.
 	calmFetches = 4
@@ -53,34 +50,24 @@ func (s *Store) Touch(key []byte) {
 		return
 	}
 	defer s.letGo(v)
-	p := points{store: s, event: hints.WillNeed{Stream: hints.NewStream()}}
-	defer p.end()
+	var tables []*table
 	for _, run := range v.runs {
-		t := s.tableOf(run, key)
-		if t == nil || t.touched.Load() {
-			continue
+		if t := s.tableOf(run, key); t != nil && !t.touched.Swap(true) {
+			tables = append(tables, t)
 		}
-		if file, fresh := t.acquire(); file != nil {
-			p.files = append(p.files, file)
-			if fresh {
-				p.add(t.pointTail(file))
-			}
+	}
+	p := points{store: s, event: hints.WillNeed{Stream: hints.NewStream()}, files: make([]*hints.File, len(tables))}
+	defer p.end()
+	side(len(tables), func(i int) bool { return !tables[i].opened() }, func(i int) { p.files[i], _ = tables[i].acquire() })
+	for i, t := range tables {
+		if file := p.files[i]; file != nil {
+			p.add(t.tail(file, min(maxTail, tailBudget/int64(len(tables)))))
 		}
 	}
 	p.flush()
-	if !slices.ContainsFunc(v.files, func(f *tableFile) bool { return !f.touched.Load() && !f.failed.Load() }) {
+	if !slices.ContainsFunc(v.files, func(f *tableFile) bool { return !f.touched.Load() }) {
 		v.touched.Store(true)
 	}
-}
-
-// pointTail is the extent that opening a table and looking a key up in it reads: with
-// the filter, before the indexes.
-func (t *tableFile) pointTail(file *hints.File) hints.Extent {
-	x := t.wholeTail(file)
-	if x.Len > maxTail {
-		x.Off, x.Len = x.End()-maxTail, maxTail
-	}
-	return x
 }
 
 // tableOf is the table of a run whose keys key is among, nil if there is none.
@@ -122,13 +109,17 @@ func (s *Store) Fetch(keys [][]byte) {
 	defer p.end()
 
 	p.open(v, keys)
-	p.each(func(q *place) bool {
+	p.keep(func(q *place) bool { return q.table.index.Load() == nil }, func(q *place) bool {
 		q.index = q.table.load()
 		return q.index != nil && q.index.Partitions() > 0
 	})
-	p.lookInto()
-	p.each(func(q *place) bool {
-		return q.table.passes(q.index, q.key) && q.table.block(q.index, q.part) != nil
+	p.filters()
+	p.keep(func(q *place) bool { return q.index.filter.Load() == nil }, func(q *place) bool {
+		return q.table.passes(q.index, q.key)
+	})
+	p.indexes()
+	p.keep(func(q *place) bool { return q.index.cached(q.part) == nil }, func(q *place) bool {
+		return q.table.block(q.index, q.part) != nil
 	})
 	p.data()
 }
@@ -136,34 +127,55 @@ func (s *Store) Fetch(keys [][]byte) {
 // open finds the tables that each key may lie in, and asks for what opening them
 // reads.
 func (p *points) open(v *view, keys [][]byte) {
-	seen := make(map[*tableFile]*hints.File)
+	at := make(map[*tableFile]int)
+	var tables []*table
 	for _, run := range v.runs {
 		for _, key := range keys {
 			t := p.store.tableOf(run, key)
 			if t == nil {
 				continue
 			}
-			file, known := seen[t.tableFile]
-			if !known {
-				var fresh bool
-				if file, fresh = t.acquire(); file != nil {
-					p.files = append(p.files, file)
-					if fresh {
-						p.add(t.pointTail(file))
-					}
-				}
-				seen[t.tableFile] = file
+			if _, ok := at[t.tableFile]; !ok {
+				at[t.tableFile] = len(tables)
+				tables = append(tables, t)
 			}
-			if file != nil {
-				p.places = append(p.places, place{key: key, table: t, file: file})
-			}
+			p.places = append(p.places, place{key: key, table: t})
+		}
+	}
+	p.files = make([]*hints.File, len(tables))
+	fresh := make([]bool, len(tables))
+	side(len(tables), func(i int) bool { return !tables[i].opened() }, func(i int) { p.files[i], fresh[i] = tables[i].acquire() })
+	for i, t := range tables {
+		if p.files[i] != nil && fresh[i] {
+			t.touched.Store(true)
+			p.add(t.tail(p.files[i], 0))
+		}
+	}
+	p.flush()
+	p.keep(nil, func(q *place) bool {
+		q.file = p.files[at[q.table.tableFile]]
+		return q.file != nil
+	})
+}
+
+// filters asks for the filters that are not in memory.
+func (p *points) filters() {
+	seen := make(map[*tableIndex]bool)
+	for i := range p.places {
+		q := &p.places[i]
+		if seen[q.index] {
+			continue
+		}
+		seen[q.index] = true
+		if _, h, ok := q.index.Filter(); ok && p.store.o.MayContain != nil && q.index.filter.Load() == nil {
+			p.add(hints.Extent{File: q.file, Off: h.Off, Len: h.Len})
 		}
 	}
 	p.flush()
 }
 
-// lookInto asks for the index blocks and filters that are not in memory.
-func (p *points) lookInto() {
+// indexes asks for the index blocks that are not in memory.
+func (p *points) indexes() {
 	type block struct {
 		index *tableIndex
 		part  int
@@ -174,17 +186,13 @@ func (p *points) lookInto() {
 		if q.part = q.index.SeekPartition(q.key, p.store.o.Compare); q.part == q.index.Partitions() {
 			q.part--
 		}
-		if b := (block{q.index, q.part}); !seen[b] {
-			seen[b] = true
-			if h := q.index.Partition(q.part); h.Len > 0 && q.index.cached(q.part) == nil {
-				p.add(hints.Extent{File: q.file, Off: h.Off, Len: h.Len})
-			}
+		b := block{q.index, q.part}
+		if seen[b] {
+			continue
 		}
-		if b := (block{q.index, -1}); !seen[b] {
-			seen[b] = true
-			if _, h, ok := q.index.Filter(); ok && p.store.o.MayContain != nil && q.index.filter.Load() == nil {
-				p.add(hints.Extent{File: q.file, Off: h.Off, Len: h.Len})
-			}
+		seen[b] = true
+		if h := q.index.Partition(q.part); h.Len > 0 && q.index.cached(q.part) == nil {
+			p.add(hints.Extent{File: q.file, Off: h.Off, Len: h.Len})
 		}
 	}
 	p.flush()
@@ -206,32 +214,18 @@ func (p *points) data() {
 	p.flush()
 }
 
-// each calls fn for all places, from several goroutines where there is something to
-// wait for, and keeps those for which it returns true.
-func (p *points) each(fn func(*place) bool) {
-	keep := make([]bool, len(p.places))
-	n := min(loaders, len(p.places), max(2, 2*runtime.GOMAXPROCS(0)))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(p.places) {
-					return
-				}
-				keep[i] = fn(&p.places[i])
-			}
-		})
-	}
-	wg.Wait()
-	kept := p.places[:0]
-	for i, ok := range keep {
+// keep calls fn for all places, side by side where many are slow, and drops those for
+// which it returns false.
+func (p *points) keep(slow, fn func(*place) bool) {
+	kept := make([]bool, len(p.places))
+	side(len(p.places), func(i int) bool { return slow != nil && slow(&p.places[i]) }, func(i int) { kept[i] = fn(&p.places[i]) })
+	list := p.places[:0]
+	for i, ok := range kept {
 		if ok {
-			kept = append(kept, p.places[i])
+			list = append(list, p.places[i])
 		}
 	}
-	p.places = kept
+	p.places = list
 }
 
 func (p *points) add(x hints.Extent) {
@@ -250,6 +244,8 @@ func (p *points) flush() {
 
 func (p *points) end() {
 	for _, f := range p.files {
-		f.Release()
+		if f != nil {
+			f.Release()
+		}
 	}
 }

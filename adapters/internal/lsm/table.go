@@ -21,7 +21,7 @@ type tableFile struct {
 
 	index  atomic.Pointer[tableIndex]
 	failed atomic.Bool
-	// touched: the engine, or we, have opened it before.
+	// touched: the engine has opened it, or was told to be about to.
 	touched atomic.Bool
 	// Of the extent that was last hinted: what the engine's own readahead asks for in
 	// there is on its way.
@@ -41,8 +41,7 @@ type tableIndex struct {
 }
 
 // acquire returns the registered file with a reference, and opens it if that was not
-// yet done; fresh: nobody had opened it before, and nothing of it may be cached. It returns nil for a file
-// that can't be had.
+// yet done; fresh: it was not. It returns nil for a file that can't be had.
 func (t *tableFile) acquire() (file *hints.File, fresh bool) {
 	if t.failed.Load() {
 		return nil, false
@@ -65,7 +64,14 @@ func (t *tableFile) acquire() (file *hints.File, fresh bool) {
 		return nil, false
 	}
 	t.file.Retain()
-	return t.file, !t.touched.Swap(true)
+	return t.file, true
+}
+
+// opened reports whether acquire has nothing to open.
+func (t *tableFile) opened() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.file != nil || t.failed.Load()
 }
 
 // open opens and registers the file. The caller holds t.mu.
@@ -152,17 +158,13 @@ func (t *tableFile) load() *tableIndex {
 	return own
 }
 
-// tail is the extent that opening the table reads.
-func (t *tableFile) tail(file *hints.File) hints.Extent {
-	n := sstindex.TailSize(file.Size())
-	return hints.Extent{File: file, Off: file.Size() - n, Len: n}
-}
-
-// wholeTail is an estimate of the extent with all of the index in it.
-func (t *tableFile) wholeTail(file *hints.File) hints.Extent {
+// tail is the extent that opening the table reads, and of what else finding a key in it
+// reads as much as may be had for so many bytes.
+func (t *tableFile) tail(file *hints.File, most int64) hints.Extent {
 	const part = 128 // blocks of 4 KiB have entries of some 25 bytes, compressed
 	size := file.Size()
-	n := min(size, sstindex.TailSize(size)+size/part)
+	least := sstindex.TailSize(size)
+	n := min(size, max(least, min(least+size/part, most)))
 	return hints.Extent{File: file, Off: size - n, Len: n}
 }
 

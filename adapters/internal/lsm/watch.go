@@ -4,6 +4,7 @@ package lsm
 
 import (
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/predictio/predictio/hints"
@@ -74,11 +75,18 @@ func (w *Watch) ReadAt(inner io.ReaderAt, p []byte, off int64) (int, error) {
 	return inner.ReadAt(p, off)
 }
 
+// events are used again, for there is one a read.
+var events = sync.Pool{New: func() any { return new(hints.FileAccess) }}
+
 func (a *access) emit(off int64, n int, waited bool) {
-	advice := a.sink.Emit(&hints.FileAccess{
+	e := events.Get().(*hints.FileAccess)
+	*e = hints.FileAccess{
 		Stream: a.stream, Waited: waited,
 		Extent: hints.Extent{File: a.file, Off: off, Len: int64(n)},
-	})
+	}
+	advice := a.sink.Emit(e)
+	e.Extent.File = nil
+	events.Put(e)
 	if quiet := advice.Skip > 0; quiet != a.quiet.Load() {
 		a.quiet.Store(quiet)
 	}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsm
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxSide bounds the goroutines that open tables and read indexes side by side.
+	maxSide = 4
+	// fewSlow is how many such things are done faster alone.
+	fewSlow = 4
+)
+
+// side calls fn for each of n things, side by side if more than a few of them are slow:
+// have a file to be opened, or a block to be waited for.
+func side(n int, slow func(int) bool, fn func(int)) {
+	slows := 0
+	for i := 0; i < n && slows <= fewSlow; i++ {
+		if slow(i) {
+			slows++
+		}
+	}
+	if slows <= fewSlow {
+		for i := range n {
+			fn(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			fn(i)
+		}
+	}
+	for range min(maxSide, max(2, runtime.GOMAXPROCS(0))) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
