@@ -96,7 +96,8 @@ type TreeChildEnter struct {
 // KeyScan says that a scan in key order over sorted runs, such as the levels of an
 // LSM tree, is about to read on. The emitter sends it before the scan is positioned,
 // and then as often as the answer asks for it. For this event, Advice.Skip counts
-// bytes of what was taken from Ahead.
+// bytes of what was taken from Ahead; Silent and Sticky together hold for every scan of
+// the store until Misses changes.
 type KeyScan struct {
 	Stream uint64
 	// Store names what is scanned: what one scan of it teaches serves the next.
@@ -150,7 +151,7 @@ type FileAccess struct {
 	Stream uint64 // one for each process, or for each file that a program reads
 	PID    int    // 0: this process
 	Extent Extent
-	Waited bool          // it was not in the page cache
+	Waited bool          // it is known not to be in the page cache
 	When   time.Duration // monotonic; 0 where nobody looked
 }
 

@@ -19,8 +19,8 @@ const Silent = 1<<31 - 1
 // next event.
 type Advice struct {
 	// Skip is how many children may now be entered without an event (for a KeyScan: how
-	// many bytes passed; for a FileAccess, more than 0: reads that need not wait are of no
-	// interest). A silent, warm walk costs its emitter a countdown.
+	// many bytes passed; for a FileAccess, only Silent counts: reads that
+	// need not wait are of no interest). A silent, warm walk costs its emitter a countdown.
 	Skip int
 	// Sticky: Skip holds even if the walk is positioned anew meanwhile.
 	Sticky bool

@@ -40,7 +40,9 @@ func (g *gated) pass(t testing.TB) {
 	eventually(t, "another submit", func() bool { return g.waiting.Load() > 0 })
 }
 
-const largeBytes = maxInlineBytes + 1<<20 // goes to the workers
+// largeBytes goes to the workers; it is several requests, and where the device reads no
+// more than 4 MiB at once, more than a worker submits without looking up.
+const largeBytes = maxInlineBytes + maxInFlightPiece*4<<20
 
 func large(f *hints.File) *hints.WillNeed {
 	return need(1, hints.Extent{File: f, Len: largeBytes})
@@ -78,10 +80,13 @@ func TestLargeRequestsGoToWorkers(t *testing.T) {
 		if q.Off != off {
 			t.Fatalf("a request at %d, want %d: out of order", q.Off, off)
 		}
+		if most := f.Device().MaxRequest; most > 0 && q.Len > most || most == 0 && q.Len > defaultRequest {
+			t.Fatalf("a request of %d bytes, the device reads %d at once", q.Len, most)
+		}
 		off += q.Len
 	}
-	if off != largeBytes {
-		t.Errorf("%d bytes submitted, want %d", off, largeBytes)
+	if off != largeBytes || uint64(g.Total()) != largeRequests(f) || g.Total() < 2 {
+		t.Errorf("%d bytes submitted in %d requests, want %d in %d", off, g.Total(), int64(largeBytes), largeRequests(f))
 	}
 }
 
@@ -104,22 +109,30 @@ func TestFullQueueDrops(t *testing.T) {
 	}
 }
 
-// What a worker could not hand over was dropped, and the accounts say so.
+// What a worker could not hand over was dropped, and the accounts say so: the requests that
+// the backend did not take, and those that were left when the runtime closed.
 func TestWorkersAccount(t *testing.T) {
 	f := countedFile(t, largeBytes)
 	r, b, _ := open(t, policies(willneed.Policy{}))
 	var submits atomic.Int32
 	b.Answer = func(reqs []backend.Request) backend.Outcome {
-		submits.Add(1)
-		n := len(reqs) / 2
+		if submits.Add(1) == 1 {
+			<-r.work.stop // the rest is left
+		}
+		n := (len(reqs) + 1) / 2
 		return backend.Outcome{Accepted: n, Failed: n}
 	}
 	r.Emit(large(f))
 	eventually(t, "the worker has begun", func() bool { return submits.Load() > 0 })
 	r.Close() // waits for the worker
+	all := largeRequests(f)
+	taken := (min(maxInFlightPiece, all) + 1) / 2
 	c := one(t, r)
-	if c.Accepted != uint64(b.Total()) || c.Accepted == c.Offered {
-		t.Errorf("%d accepted by the accounts, %d by the backend, of %d", c.Accepted, b.Total(), c.Offered)
+	if all < 2 || submits.Load() != 1 {
+		t.Errorf("%d requests were submitted in %d pieces", all, submits.Load())
+	}
+	if c.Offered != all || c.Accepted != taken || c.Dropped != all-taken || uint64(b.Total()) != taken {
+		t.Errorf("%+v, %d by the backend, want %d accepted of %d", c, b.Total(), taken, all)
 	}
 	var bytes int64
 	for _, q := range b.Ranges() {
@@ -128,8 +141,8 @@ func TestWorkersAccount(t *testing.T) {
 	if c.Bytes != uint64(bytes) {
 		t.Errorf("%d bytes by the accounts, %d by the backend", c.Bytes, bytes)
 	}
-	if submits.Load() > 0 && c.Failed == 0 {
-		t.Error("refused requests were not counted")
+	if c.Failed != taken {
+		t.Errorf("%d refused requests were counted, want %d", c.Failed, taken)
 	}
 }
 

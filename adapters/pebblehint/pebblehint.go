@@ -73,11 +73,13 @@ func Attach(o *pebble.Options, sink hints.Sink) *Hints {
 		FlushEnd:      func(pebble.FlushInfo) { changed() },
 		CompactionEnd: func(pebble.CompactionInfo) { changed() },
 		TableIngested: func(pebble.TableIngestInfo) { changed() },
-		TableDeleted:  func(pebble.TableDeleteInfo) { changed() },
+		TableDeleted: func(i pebble.TableDeleteInfo) {
+			if s := h.store.Load(); s != nil {
+				s.Deleted(uint64(i.FileNum))
+			}
+		},
 	})
-	if h.comparer = o.Comparer; h.comparer == nil {
-		h.comparer = pebble.DefaultComparer
-	}
+	h.comparer = o.Comparer.EnsureDefaults()
 	h.filters = filtersOf(o)
 	return h
 }

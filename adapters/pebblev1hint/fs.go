@@ -24,9 +24,9 @@ import (
 //
 //	opts.FS = pebblev1hint.NewFS(opts.FS, rt)
 //
-// Files are not changed, and reads that need no waiting cost no more than before.
-// Where the inner file system is not the system's own, it isn't known which reads wait,
-// and all count as if they did.
+// Files are not changed. Where the inner file system is not the system's own, it isn't
+// known which reads wait, and all count as if they did; so Pebble's disk health checks,
+// which it adds where no FS is set, belong around it: call opts.WithFSDefaults after.
 func NewFS(inner vfs.FS, sink hints.Sink) vfs.FS {
 	if sink == nil {
 		sink = hints.Discard
@@ -114,10 +114,11 @@ func (t *tableFile) ReadAt(p []byte, off int64) (int, error) {
 	return t.watch.ReadAt(t.File, p, off)
 }
 
-// Prefetch is Pebble's own readahead. What a scan has asked for already is left out.
+// Prefetch is Pebble's own readahead. It is left out where a scan has asked already, and
+// while all that is read is cached.
 func (t *tableFile) Prefetch(off, n int64) error {
 	if h := t.fs.hints; h != nil {
-		if s := h.store.Load(); s != nil && s.Covers(t.num, off) {
+		if s := h.store.Load(); s != nil && (t.watch.Warm() || s.Covers(t.num, off)) {
 			return nil
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // cursor is a place in one run: the block that a scan reads next there.
 //
 // The separators of an index are upper bounds: separator i is >= every key of block i
-// and < every key of block i+1. So a block lies between its predecessor's separator
+// and no larger than any of block i+1. So a block lies between its predecessor's separator
 // and its own, and a scan needs it no later than at the nearer of the two: due.
 type cursor struct {
 	run []table

@@ -71,6 +71,7 @@ type Options struct {
 type Reads struct {
 	All    atomic.Uint64
 	Waited atomic.Uint64 // of these, for storage
+	last   atomic.Uint64 // All at the last that waited
 }
 
 // Store is an open database. Its methods are safe for concurrent use.
@@ -79,16 +80,18 @@ type Store struct {
 	id uint64
 
 	view    atomic.Pointer[view]
-	refresh refresher
+	changed atomic.Bool // the list of tables, since it was read
 
-	mu     sync.Mutex
-	files  map[uint64]*tableFile // those of all views in use
-	opened []*tableFile          // oldest first
-	blocks blockCache
-	closed bool
+	mu      sync.Mutex
+	files   map[uint64]*tableFile // those of all views in use
+	opened  []*tableFile          // oldest first
+	reading chan struct{}         // closed when the list of tables is read; nil: it isn't
+	blocks  blockCache
+	closed  bool
 
 	fetches  fetches
-	rowBytes atomic.Int64 // what a row takes of the tables, smoothed; 0: not known
+	hushedAt atomic.Uint64 // count of waits plus one; 0: never
+	rowBytes atomic.Int64  // what a row takes of the tables, smoothed; 0: not known
 	scans    sync.Pool
 }
 
@@ -109,7 +112,6 @@ func New(o Options) (*Store, error) {
 // Close gives up all files. Scans that are in use go on without hints. Calling it
 // again does nothing.
 func (s *Store) Close() {
-	s.refresh.stop()
 	s.mu.Lock()
 	was := s.closed
 	s.closed = true

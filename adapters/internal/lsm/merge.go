@@ -20,6 +20,7 @@ const (
 // merge is what a scan reads of all runs, in the order of need: a hints.Ahead.
 type merge struct {
 	store *Store
+	view  *view
 	dir   hints.Direction
 	start []byte // key that the scan starts from; nil: the end that dir comes from
 	bound []byte // key at which it ends: excluded forward, included backward; nil: none
@@ -52,25 +53,29 @@ func (m *merge) past(key []byte) bool {
 }
 
 // reset prepares for a scan from a key. skip: the scan is there already, and has read
-// what lies there.
+// what lies there. It costs next to nothing: often nobody will ask.
 func (m *merge) reset(v *view, start []byte, skip bool) {
-	for i := range m.cursors {
-		m.cursors[i].leave(m)
-	}
-	m.settle()
-	m.start, m.skip = append(m.start[:0], start...), skip
-	if start == nil {
+	m.view, m.skip = v, skip
+	if m.start = append(m.start[:0], start...); start == nil {
 		m.start = nil
 	}
 	m.stage, m.taken, m.rest = lost, 0, false
 	m.marks.clear()
 	m.heap = m.heap[:0]
-	if cap(m.cursors) < len(v.runs) {
-		m.cursors = make([]cursor, len(v.runs))
-	}
-	m.cursors = m.cursors[:len(v.runs)]
+}
+
+// renew gives every run a cursor that stands nowhere yet.
+func (m *merge) renew() {
 	for i := range m.cursors {
-		m.cursors[i] = cursor{run: v.runs[i]}
+		m.cursors[i].leave(m)
+	}
+	runs := m.view.runs
+	if cap(m.cursors) < len(runs) {
+		m.cursors = make([]cursor, len(runs))
+	}
+	m.cursors = m.cursors[:len(runs)]
+	for i := range m.cursors {
+		m.cursors[i] = cursor{run: runs[i]}
 	}
 }
 
@@ -106,7 +111,7 @@ func (m *merge) Take(dst []hints.Extent, bytes int64) ([]hints.Extent, int64) {
 	goal := m.taken + bytes
 	for m.taken < goal && len(m.heap) > 0 {
 		c := &m.cursors[m.heap[0]]
-		dst = m.takeFrom(c, dst, from, m.second(), goal-m.taken)
+		dst = m.takeFrom(c, dst, from, m.second(), min(goal-m.taken, m.marks.space))
 		m.sink()
 		if h := m.horizon(); h != nil {
 			m.marks.add(h, m.taken)
@@ -127,6 +132,7 @@ func (m *merge) Take(dst []hints.Extent, bytes int64) ([]hints.Extent, int64) {
 func (m *merge) place(dst []hints.Extent) []hints.Extent {
 	from := len(dst)
 	if m.stage == lost {
+		m.renew()
 		m.entering = m.entering[:0]
 		for i := range m.cursors {
 			c := &m.cursors[i]
@@ -144,7 +150,7 @@ func (m *merge) place(dst []hints.Extent) []hints.Extent {
 		}
 		for _, c := range m.entering {
 			if c.fresh {
-				dst = append(dst, c.run[c.at].tail(c.file, tailBudget/int64(opens)))
+				dst = appendExtent(dst, c.run[c.at].tail(c.file, min(maxTail, tailBudget/int64(opens))))
 				m.rest = true
 			}
 		}
@@ -210,9 +216,17 @@ func (m *merge) takeFrom(c *cursor, dst []hints.Extent, from int, limit []byte, 
 		return dst
 	}
 	if x, ok := c.look(m); ok {
-		dst = append(dst, x)
+		dst = appendExtent(dst, x)
 	}
 	return dst
+}
+
+// appendExtent appends an extent unless it is empty: a file may be.
+func appendExtent(dst []hints.Extent, x hints.Extent) []hints.Extent {
+	if x.Empty() {
+		return dst
+	}
+	return append(dst, x)
 }
 
 // joinBack is how many extents are looked at for a neighbour: those of the runs that
@@ -246,9 +260,9 @@ func (m *merge) indexes(dst []hints.Extent) []hints.Extent {
 		if !c.fresh || c.file == nil || c.index == nil || !c.index.TwoLevel() {
 			continue
 		}
-		if h := c.index.Region(); h.Len > 0 {
-			dst = append(dst, hints.Extent{File: c.file, Off: h.Off, Len: h.Len})
-		}
+		from := c.index.Region().Off
+		end := c.index.Partition(c.index.Partitions() - 1).End() // values may lie behind
+		dst = appendExtent(dst, hints.Extent{File: c.file, Off: from, Len: end - from})
 	}
 	return dst
 }
@@ -341,5 +355,5 @@ func (m *merge) drop() {
 	}
 	m.settle()
 	m.marks.clear()
-	m.stage, m.bound, m.heap = lost, nil, m.heap[:0]
+	m.view, m.stage, m.bound, m.heap = nil, lost, nil, m.heap[:0]
 }

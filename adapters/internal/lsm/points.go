@@ -43,7 +43,7 @@ type place struct {
 // that nobody has opened yet. It costs a look at a flag once all were.
 func (s *Store) Touch(key []byte) {
 	v := s.view.Load()
-	if v == nil || v.touched.Load() {
+	if v == nil || v.touched.Load() || !s.wanted() {
 		return
 	}
 	if v = s.current(); v == nil {
@@ -68,6 +68,12 @@ func (s *Store) Touch(key []byte) {
 	if !slices.ContainsFunc(v.files, func(f *tableFile) bool { return !f.touched.Load() }) {
 		v.touched.Store(true)
 	}
+}
+
+// wanted reports whether anybody takes extents: nobody does if hints are switched off.
+func (s *Store) wanted() bool {
+	a := s.o.Sink.Emit(&hints.WillNeed{})
+	return a.Skip < hints.Silent || !a.Sticky
 }
 
 // tableOf is the table of a run whose keys key is among, nil if there is none.
@@ -100,6 +106,10 @@ func (s *Store) Calm() bool {
 // may be MaxKeys of them, in order. It waits for indexes that no one has read yet, for
 // all of them at once.
 func (s *Store) Fetch(keys [][]byte) {
+	if !s.wanted() {
+		return
+	}
+	s.Reload()
 	v := s.current()
 	if v == nil {
 		return
@@ -229,7 +239,7 @@ func (p *points) keep(slow, fn func(*place) bool) {
 }
 
 func (p *points) add(x hints.Extent) {
-	if p.event.Extents = append(p.event.Extents, x); len(p.event.Extents) >= maxHint {
+	if p.event.Extents = appendExtent(p.event.Extents, x); len(p.event.Extents) >= maxHint {
 		p.flush()
 	}
 }

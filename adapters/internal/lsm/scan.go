@@ -24,19 +24,24 @@ type Scan struct {
 	// Left is how many steps may pass until Look.
 	Left int
 
-	store  *Store
-	view   *view
-	merge  merge
-	event  hints.KeyScan
-	end    hints.StreamEnd
-	opened bool // an event was emitted since the last Seek
+	store   *Store
+	view    *view
+	reading <-chan struct{} // closed when the list of tables is read; nil: it isn't
+	merge   merge
+	event   hints.KeyScan
+	end     hints.StreamEnd
+	opened  bool // an event was emitted since the last Seek
+	told    bool // an event was emitted
 
 	lower, upper []byte // bounds of the iterator; nil: none
+	limit        []byte // of the last Seek, if it is nearer than the bound
+	limited      bool   // it is
 	want         int64  // bytes; 0: not known
 	wantRows     int
 
 	trigger []byte // key at which to emit; nil: none
 	misses  uint64 // as of the last event
+	steps   int    // that pass until Look
 	rows    int    // since Seek
 	marked  int    // of these, at the last mark that was passed
 	passed  int64  // bytes at that mark
@@ -45,12 +50,19 @@ type Scan struct {
 // NewScan returns a Scan over the newest tables; nil if the Store is closed. rows and
 // bytes are what the program has said that it will read from each place it seeks; 0:
 // nothing.
+//
+// The engine must stay open until the Scan is closed, which its iterator sees to: the
+// list of tables is read on the way, if it has changed.
 func (s *Store) NewScan(rows int, bytes int64) *Scan {
+	reading := s.reread()
 	v := s.current()
 	if v == nil {
+		await(reading)
 		return nil
 	}
-	return s.newScan(v, rows, bytes)
+	c := s.newScan(v, rows, bytes)
+	c.reading = reading
+	return c
 }
 
 func (s *Store) newScan(v *view, rows int, bytes int64) *Scan {
@@ -60,7 +72,7 @@ func (s *Store) newScan(v *view, rows int, bytes int64) *Scan {
 		c.event.Stream = hints.NewStream()
 		c.end.Stream = c.event.Stream
 	}
-	c.event.Store, c.want, c.wantRows = s.id, bytes, rows
+	c.event.Store, c.want, c.wantRows, c.told = s.id, bytes, rows, false
 	c.idle()
 	return c
 }
@@ -79,8 +91,12 @@ func (c *Scan) Close() {
 		return
 	}
 	c.idle()
-	c.store.o.Sink.Emit(&c.end)
+	if c.told {
+		c.store.o.Sink.Emit(&c.end)
+	}
 	c.merge.drop()
+	await(c.reading)
+	c.reading = nil
 	c.store.letGo(c.view)
 	c.view, c.lower, c.upper = nil, c.lower[:0], c.upper[:0]
 	c.store.scans.Put(c)
@@ -93,6 +109,9 @@ func (c *Scan) Bounds(lower, upper []byte) {
 	c.idle()
 }
 
+// wait lets so many steps pass until Look.
+func (c *Scan) wait(steps int) { c.Left, c.steps = steps-1, steps }
+
 // keep copies a bound; nil stays nil.
 func keep(dst, bound []byte) []byte {
 	if bound == nil {
@@ -104,7 +123,7 @@ func keep(dst, bound []byte) []byte {
 // idle stops hinting until the iterator is positioned anew.
 func (c *Scan) idle() {
 	c.trigger, c.opened = nil, false
-	c.Left = quietRows
+	c.wait(quietRows)
 }
 
 // Idle says that the iterator was positioned in a way that nothing is known of: hints
@@ -112,7 +131,7 @@ func (c *Scan) idle() {
 func (c *Scan) Idle() {
 	c.idle()
 	c.merge.stage, c.rows = lost, 0
-	c.Left = lookRows
+	c.wait(lookRows)
 }
 
 // Seek says that the iterator is about to be positioned at key, or from the end that
@@ -142,18 +161,25 @@ func (c *Scan) inside(key []byte, dir hints.Direction) bool {
 
 // begin emits the first events of a scan. there: the iterator is at key already.
 func (c *Scan) begin(key []byte, dir hints.Direction, limit []byte, there bool) {
+	c.rows, c.marked, c.passed = 0, 0, 0
+	if c.store.hushed() {
+		c.idle()
+		return
+	}
 	m := &c.merge
 	m.dir = dir
 	bound := c.upper
 	if dir == hints.Backward {
 		bound = c.lower
 	}
-	if limit != nil && (bound == nil || m.reached(bound, limit)) {
-		bound = limit
+	// A limit is where the caller looks up, and may go on: a bound for now.
+	if c.limited = limit != nil && (bound == nil || m.reached(bound, limit)); c.limited {
+		c.limit = append(c.limit[:0], limit...)
+		bound = c.limit
 	}
 	m.bound = bound
 	m.reset(c.view, key, there)
-	c.rows, c.marked, c.passed, c.opened = 0, 0, 0, true
+	c.opened, c.told = true, true
 	e := &c.event
 	e.Start, e.Passed, e.KnownEnd, e.Want = true, 0, bound != nil, c.want
 	if c.wantRows > 0 {
@@ -166,7 +192,7 @@ func (c *Scan) begin(key []byte, dir hints.Direction, limit []byte, there bool) 
 // nowhere, and dir where it went.
 func (c *Scan) Look(key []byte, dir hints.Direction) {
 	if key == nil {
-		c.Left = quietRows
+		c.wait(quietRows)
 		return
 	}
 	if !c.opened || dir != c.merge.dir {
@@ -174,7 +200,7 @@ func (c *Scan) Look(key []byte, dir hints.Direction) {
 		c.begin(key, dir, nil, true)
 		return
 	}
-	c.rows += lookRows
+	c.rows += c.steps
 	c.look(key)
 }
 
@@ -183,18 +209,25 @@ func (c *Scan) look(key []byte) {
 	switch {
 	case c.trigger != nil:
 		if !m.reached(key, c.trigger) {
-			c.Left = lookRows - 1
+			c.wait(lookRows)
 			return
 		}
 		if bytes, ok := m.marks.pass(func(k []byte) bool { return m.reached(key, k) }); ok {
 			c.event.Passed = bytes
 			c.measure(bytes)
 		}
+	case m.finished() && c.limited:
+		if m.reached(key, m.bound) {
+			c.begin(key, m.dir, nil, true)
+		} else {
+			c.wait(lookRows)
+		}
+		return
 	case m.finished():
-		c.Left = quietRows
+		c.wait(quietRows)
 		return
 	case c.store.o.Reads.Waited.Load() == c.misses:
-		c.Left = quietRows // nothing has changed that could change the policy's mind
+		c.wait(quietRows) // nothing has changed that could change the policy's mind
 		return
 	}
 	if h := m.horizon(); m.stage == placed && h != nil && m.reached(key, h) {
@@ -222,13 +255,16 @@ func (c *Scan) emit() {
 	e.Ahead = nil
 	c.misses = e.Misses
 	c.trigger = nil
-	c.Left = quietRows
+	if advice.Sticky && advice.Skip >= hints.Silent {
+		c.store.hush(e.Misses)
+	}
+	c.wait(quietRows)
 	if m.stage == placed && advice.Skip < hints.Silent {
 		if c.trigger = m.marks.at(e.Passed + int64(advice.Skip)); c.trigger == nil {
 			c.trigger = m.marks.furthest()
 		}
-		if c.trigger != nil {
-			c.Left = lookRows - 1
+		if c.trigger != nil || c.limited {
+			c.wait(lookRows)
 		}
 	}
 }
@@ -245,4 +281,13 @@ func (c *Scan) measure(bytes int64) {
 		now = (7*was + now) / 8
 	}
 	c.store.rowBytes.Store(max(1, now))
+}
+
+// hush takes note that nobody wants to hear of scans until the count of waits differs
+// from the one given.
+func (s *Store) hush(waits uint64) { s.hushedAt.Store(waits + 1) }
+
+func (s *Store) hushed() bool {
+	at := s.hushedAt.Load()
+	return at != 0 && at == s.o.Reads.Waited.Load()+1
 }

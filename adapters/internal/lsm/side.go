@@ -37,9 +37,22 @@ func side(n int, slow func(int) bool, fn func(int)) {
 			fn(i)
 		}
 	}
+	var panicked atomic.Pointer[any]
 	for range min(maxSide, max(2, runtime.GOMAXPROCS(0))) - 1 {
-		wg.Go(work)
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Store(&p)
+				}
+			}()
+			work()
+		})
 	}
+	defer func() {
+		wg.Wait()
+		if p := panicked.Load(); p != nil {
+			panic(*p) // of the engine's comparer: where the caller can catch it
+		}
+	}()
 	work()
-	wg.Wait()
 }

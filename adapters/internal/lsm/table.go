@@ -3,17 +3,19 @@
 package lsm
 
 import (
-	"io"
+	"errors"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/internal/sstindex"
 )
 
 // tableFile is a table's file and what is known of its index. What can't be opened or
-// read is remembered as failed, and not tried again.
+// read is remembered as failed, and not tried again, unless there were too many files.
 type tableFile struct {
 	store *Store
 	num   uint64
@@ -59,8 +61,11 @@ func (t *tableFile) acquire() (file *hints.File, fresh bool) {
 		t.file.Retain() // it holds one of its own
 		return t.file, false
 	}
-	if !t.open() {
-		t.failed.Store(true)
+	if t.failed.Load() {
+		return nil, false
+	}
+	if err := t.open(); err != nil {
+		t.failed.Store(!passing(err))
 		return nil, false
 	}
 	t.file.Retain()
@@ -75,42 +80,43 @@ func (t *tableFile) opened() bool {
 }
 
 // open opens and registers the file. The caller holds t.mu.
-func (t *tableFile) open() bool {
+func (t *tableFile) open() error {
 	s := t.store
 	reader, err := s.o.Open(t.num)
 	if err != nil {
-		return false
+		return err
 	}
-	fd := reader.Fd()
-	if fd == ^uintptr(0) {
-		reader.Close()
-		return false // in memory, or far away
-	}
-	file, err := hints.RegisterFD(fd)
+	file, err := hints.RegisterFD(reader.Fd()) // refuses what is in memory, or far away
 	if err != nil {
 		reader.Close()
-		return false
+		return err
 	}
 	t.reader, t.file, t.size = reader, file, file.Size()
 
 	s.mu.Lock()
+	gone := t.views == 0
 	var oldest *tableFile
-	if t.views > 0 {
+	if !gone {
 		if s.opened = append(s.opened, t); len(s.opened) > MaxOpenTables {
 			oldest = s.opened[0]
 			s.opened = slices.Delete(s.opened, 0, 1)
 		}
 	}
-	gone := t.views == 0
 	s.mu.Unlock()
 	if gone { // its last view was dropped meanwhile
 		t.shut()
-		return false
+		return os.ErrClosed
 	}
 	if oldest != nil {
 		go oldest.close() // not here: two that open would wait for each other
 	}
-	return true
+	return nil
+}
+
+// passing reports whether an error says nothing of the file itself.
+func passing(err error) bool {
+	return errors.Is(err, hints.ErrTooManyFiles) || errors.Is(err, os.ErrClosed) ||
+		errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // close gives the file up; it may be opened again.
@@ -135,7 +141,7 @@ func (t *tableFile) ReadAt(p []byte, off int64) (int, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.reader == nil {
-		return 0, io.ErrClosedPipe
+		return 0, os.ErrClosed // by a Store with too many of them
 	}
 	return t.reader.ReadAt(p, off)
 }
@@ -148,7 +154,7 @@ func (t *tableFile) load() *tableIndex {
 	}
 	x, err := sstindex.Open(t, t.size, t.store.o.Decompress)
 	if err != nil {
-		t.failed.Store(true)
+		t.failed.Store(!passing(err))
 		return nil
 	}
 	own := &tableIndex{Index: x, parts: make([]atomic.Pointer[sstindex.Block], x.Partitions())}
@@ -178,7 +184,7 @@ func (t *tableFile) block(x *tableIndex, part int) *sstindex.Block {
 	}
 	b, err := x.Load(t, part)
 	if err != nil {
-		t.failed.Store(true)
+		t.failed.Store(!passing(err))
 		return nil
 	}
 	if p := &x.parts[part]; p.CompareAndSwap(nil, b) && x.TwoLevel() {
@@ -225,8 +231,8 @@ func (t *tableFile) hinted(from, to int64) {
 	t.aheadTo.Store(to)
 }
 
-// Covers reports whether a scan has asked for what lies at off in a file, so that the
-// engine need not.
+// Covers reports whether what lies at off in a file is in the stretch that a scan has
+// last asked for there, so that the engine need not.
 func (s *Store) Covers(file uint64, off int64) bool {
 	s.mu.Lock()
 	t := s.files[file]

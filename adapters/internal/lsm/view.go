@@ -4,7 +4,6 @@ package lsm
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 )
 
@@ -139,50 +138,3 @@ func (s *Store) drop(v *view) {
 		f.close()
 	}
 }
-
-// refresher reads the list of tables in the background, one reading at a time.
-type refresher struct {
-	mu             sync.Mutex
-	running, again bool
-	stopped        bool
-	wg             sync.WaitGroup
-}
-
-// Changed says that the engine's tables have changed: the list is read again, in the
-// background, for it may be long.
-func (s *Store) Changed() {
-	r := &s.refresh
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped {
-		return
-	}
-	if r.again = true; r.running {
-		return
-	}
-	r.running = true
-	r.wg.Go(func() {
-		for r.next() {
-			// On an error the old list stays: its tables that are gone give no hints.
-			_ = s.reload()
-		}
-	})
-}
-
-func (r *refresher) next() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running = r.again && !r.stopped
-	r.again = false
-	return r.running
-}
-
-func (r *refresher) stop() {
-	r.mu.Lock()
-	r.stopped = true
-	r.mu.Unlock()
-	r.wg.Wait()
-}
-
-// Wait returns once all changes told so far are taken in.
-func (s *Store) Wait() { s.refresh.wg.Wait() }

@@ -50,6 +50,8 @@ const (
 	storeSlots = 64
 	// maxFills bounds what is remembered of the windows ahead of a scan.
 	maxFills = 32
+	// maxTaken bounds what is taken of one scan, in bytes.
+	maxTaken = 1 << 56
 	// pressureSkip is how many bytes to pass before memory is looked at again.
 	pressureSkip = 1 << 20
 )
@@ -123,17 +125,22 @@ func (s *store) window(known bool) int64 {
 	return firstStart
 }
 
-// ended learns from how many bytes a scan used, of the window that it began with.
-func (s *store) ended(known bool, first, used int64) {
-	if !known {
-		s.start.Store(smooth(s.start.Load(), used, firstStart))
-		return
-	}
-	// What a scan with a known end used is what there was, unless it was given up: then
-	// the next one is trusted with less.
-	if used < first/4 {
+// ended learns from how many bytes a scan used.
+func (s *store) ended(used int64) {
+	s.start.Store(smooth(s.start.Load(), min(used, maxStart), firstStart))
+}
+
+// endedKnown learns from a scan whose end was known, and which began with a window of
+// first bytes: what it used is what there was, unless it was given up. Then the next one is
+// trusted with less. all: it was given all there was.
+func (s *store) endedKnown(first, used int64, all bool) {
+	switch {
+	case all && first < firstKnown:
+		s.known.Store(min(firstKnown, 2*first))
+	case all:
+	case used < first/4:
 		s.known.Store(max(minStart, first/2))
-	} else {
+	default:
 		s.known.Store(min(maxKnown, 2*first))
 	}
 }

@@ -24,6 +24,7 @@ type stream struct {
 	want   int64 // bytes; 0: not known
 	passed int64 // bytes behind the scan
 	taken  int64 // bytes asked for
+	gone   int64 // of these, those up to here are no longer counted on
 	heads  int64 // of these, what it took to position the scan
 	ended  bool  // nothing is left to be taken
 
@@ -44,21 +45,21 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 	if !ok || e.Ahead == nil {
 		return hints.Advice{Skip: hints.Silent}
 	}
-	switch {
-	case e.Start || !s.begun:
+	fresh := e.Start || !s.begun
+	if fresh {
 		s.start(e, b)
-	default:
+	} else {
 		s.pass(e, b)
 	}
 	s.pressure = b.Limits.Pressure
 	switch {
 	case s.pressure:
 		s.forget(b)
-	case !s.quiet && !s.cached(e):
+	case !s.quiet && (fresh || !s.cached(e)):
 		s.fill(e, b)
 	}
 	s.reads, s.waits = e.Reads, e.Misses
-	b.HeldRequests, b.HeldBytes = s.extents, s.taken-s.passed
+	b.HeldRequests, b.HeldBytes = s.extents, s.ahead()
 	return s.advice()
 }
 
@@ -69,7 +70,11 @@ func (s *stream) start(e *hints.KeyScan, b *policy.Batch) {
 	s.store = &s.policy.stores[e.Store%storeSlots]
 	s.quiet = s.store.begin(e)
 	s.begun, s.known, s.want = true, e.KnownEnd, e.Want
-	s.passed, s.taken, s.heads, s.ended = 0, 0, 0, false
+	s.passed = 0
+	if !e.Start { // it was under way before this stream was: what was taken by then is behind
+		s.passed = max(0, min(e.Passed, maxTaken))
+	}
+	s.taken, s.gone, s.heads, s.ended = s.passed, s.passed, s.passed, false
 	s.asked, s.resident = false, 0
 	s.first = s.store.window(e.KnownEnd)
 	if s.want > 0 {
@@ -81,11 +86,18 @@ func (s *stream) start(e *hints.KeyScan, b *policy.Batch) {
 
 // finish tells the store how far the scan went.
 func (s *stream) finish() {
-	// A scan that has used all that it could says nothing of its end's being known.
-	if s.begun && s.asked && s.want == 0 && !(s.known && s.ended) {
-		// It has come between this event and the next, which it didn't live to see.
-		s.store.ended(s.known, s.first, max(0, s.passed-s.heads)+s.window/4)
+	if !s.begun || !s.asked || s.want != 0 {
+		return
 	}
+	used := max(0, s.passed-s.heads)
+	switch {
+	case !s.known:
+		// It has come between this event and the next, which it didn't live to see.
+		s.store.ended(used + s.window/4)
+	case s.ended || s.taken-s.heads >= s.first:
+		s.store.endedKnown(s.first, used, s.ended)
+	}
+	// Else all was fetched at once, and there is no telling how much was read.
 }
 
 // pass takes note of how far the scan has come.
@@ -109,23 +121,28 @@ func (s *stream) cached(e *hints.KeyScan) bool {
 	return s.passed > 0 && e.Reads == s.reads
 }
 
+// ahead is how many bytes are asked for and not yet passed.
+func (s *stream) ahead() int64 { return s.taken - max(s.passed, s.gone) }
+
 // fill brings the window to its size if half of it was used.
 func (s *stream) fill(e *hints.KeyScan, b *policy.Batch) {
 	if s.ended {
 		return
 	}
 	window := min(s.window, b.Limits.Bytes)
-	if s.taken-s.passed > window/2 {
+	ahead := s.ahead()
+	if ahead > window/2 {
 		return
 	}
-	from, bytes := len(b.Extents), int64(0)
-	b.Extents, bytes = e.Ahead.Take(b.Extents, window-(s.taken-s.passed))
-	if bytes <= 0 {
-		s.ended = len(b.Extents) == from
-		return
-	}
+	from, want, bytes := len(b.Extents), max(0, window-ahead), int64(0)
+	b.Extents, bytes = e.Ahead.Take(b.Extents, want)
 	if len(b.Extents) > policy.MaxExtents {
 		b.Extents = b.Extents[:policy.MaxExtents]
+	}
+	if bytes = min(bytes, maxTaken-s.taken); bytes <= 0 {
+		// Where there is no room for anything, that nothing came says nothing.
+		s.ended = want > 0 && len(b.Extents) == from
+		return
 	}
 	if s.passed == 0 {
 		s.heads += max(0, bytes-window)
@@ -159,7 +176,7 @@ func (s *stream) pop() (extents int) {
 func (s *stream) forget(b *policy.Batch) {
 	b.Wasted += s.extents
 	s.head, s.n, s.extents = 0, 0, 0
-	s.taken = s.passed
+	s.gone = s.taken
 }
 
 // Settle learns whether what was asked for was there already.
@@ -183,9 +200,9 @@ func (s *stream) advice() hints.Advice {
 	case s.pressure:
 		return hints.Advice{Skip: pressureSkip}
 	case s.quiet:
-		return hints.Advice{Skip: hints.Silent}
+		return hints.Advice{Skip: hints.Silent, Sticky: s.store.quiet.Load()}
 	}
-	return hints.Advice{Skip: int(max(0, s.taken-s.passed-s.window/2))}
+	return hints.Advice{Skip: int(min(hints.Silent-1, max(0, s.ahead()-s.window/2)))}
 }
 
 // End gives up what is ahead.

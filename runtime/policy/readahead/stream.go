@@ -44,7 +44,7 @@ func (s *stream) Handle(event hints.Event, b *policy.Batch) hints.Advice {
 // that need not wait.
 func (s *stream) advice() (a hints.Advice) {
 	if s.policy.files && !slices.ContainsFunc(s.sequences[:], func(q sequence) bool { return q.used > 0 }) {
-		a.Skip = 1
+		a.Skip = hints.Silent
 	}
 	return a
 }

@@ -27,6 +27,10 @@ type store interface {
 	// iter returns an iterator between two keys, nil for none; rows, if not 0, says
 	// how many will be read.
 	iter(lower, upper []byte, rows int) (iterator, error)
+	// count reads n rows from a key on and sums their lengths and first bytes. Each
+	// store has its own, for a call through an interface costs as much as the hints do
+	// that it is to measure.
+	count(from []byte, n int) (rows int64, sum uint64, err error)
 	get(key []byte) ([]byte, io.Closer, error)
 	// multiGet calls fn with the values of the keys, in their order.
 	multiGet(keys [][]byte, fn func(key, value []byte)) error

@@ -65,6 +65,29 @@ func (s *v1) iter(lower, upper []byte, rows int) (iterator, error) {
 	return s.hints.NewIter(s.db, o, pebblev1hint.ScanOptions{Rows: rows})
 }
 
+func (s *v1) count(from []byte, n int) (rows int64, sum uint64, err error) {
+	if s.hints == nil {
+		it, err := s.db.NewIter(nil)
+		if err != nil {
+			return 0, 0, err
+		}
+		for ok := it.SeekGE(from); ok && rows < int64(n); ok = it.Next() {
+			rows++
+			sum += uint64(len(it.Key())) + uint64(it.Value()[0])
+		}
+		return rows, sum, it.Close()
+	}
+	it, err := s.hints.NewIter(s.db, nil, pebblev1hint.ScanOptions{})
+	if err != nil {
+		return 0, 0, err
+	}
+	for ok := it.SeekGE(from); ok && rows < int64(n); ok = it.Next() {
+		rows++
+		sum += uint64(len(it.Key())) + uint64(it.Value()[0])
+	}
+	return rows, sum, it.Close()
+}
+
 func (s *v1) get(key []byte) ([]byte, io.Closer, error) {
 	if s.hints == nil {
 		return s.db.Get(key)

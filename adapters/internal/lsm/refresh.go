@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsm
+
+// Changed says that the engine's tables have changed. The list is read again when a
+// Scan begins: nobody but an open iterator, or a caller's own call, keeps the engine
+// from being closed meanwhile.
+func (s *Store) Changed() { s.changed.Store(true) }
+
+// Deleted says that the engine has deleted a file. It is closed at once, since open it
+// would take up its space.
+func (s *Store) Deleted(file uint64) {
+	s.mu.Lock()
+	t := s.files[file]
+	s.mu.Unlock()
+	if t != nil {
+		t.failed.Store(true)
+		t.close()
+	}
+	s.Changed()
+}
+
+// reread reads the list of tables beside the caller, if it has changed, for it may be
+// long. The channel is closed at the end; nil: there is nothing to be read, or it is
+// being read for somebody else.
+func (s *Store) reread() <-chan struct{} {
+	if !s.changed.Load() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.reading != nil || !s.changed.Swap(false) {
+		return nil
+	}
+	done := make(chan struct{})
+	s.reading = done
+	go func() {
+		defer close(done)
+		// On an error the old list stays: its tables that are gone give no hints.
+		err := s.reload()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reading = nil
+		if err != nil {
+			s.changed.Store(true)
+		}
+	}()
+	return done
+}
+
+// await waits for reread.
+func await(reading <-chan struct{}) {
+	if reading != nil {
+		<-reading
+	}
+}
+
+// Reload reads the list of tables, if it has changed, and waits for it.
+func (s *Store) Reload() {
+	await(s.reread())
+	s.mu.Lock()
+	reading := s.reading
+	s.mu.Unlock()
+	await(reading)
+}

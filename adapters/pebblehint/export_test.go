@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pebblehint
+
+// Settle returns once all tables are known.
+func (h *Hints) Settle() {
+	if s := h.store.Load(); s != nil {
+		s.Changed()
+		s.Reload()
+	}
+}
