@@ -5,6 +5,7 @@ package pebblehint_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"pgregory.net/rapid"
@@ -81,6 +82,7 @@ type pair struct {
 	bare   *pebble.Iterator
 	hinted *pebblehint.Iterator
 	done   bool // both have panicked
+	onward bool // the last move was forward, to a key: NextPrefix is not defined else
 }
 
 // newPair opens both.
@@ -206,6 +208,10 @@ func (p *pair) random(t *rapid.T, w *world) {
 		times = rapid.SampledFrom([]int{1, 1, 2, 9, 30, 300}).Draw(t, "times")
 	}
 	for i := range times {
+		if name == "NextPrefix" && !(p.onward && p.bare.Valid()) {
+			return
+		}
+		p.onward = slices.Contains([]string{"First", "SeekGE", "Next", "NextPrefix"}, name)
 		p.move(t, fmt.Sprintf("%s (%d of %d)", name, i+1, times), move)
 	}
 }

@@ -28,6 +28,9 @@ type cursor struct {
 	done   bool   // nothing is left in this run
 	beyond bool   // the table after this one has been opened
 	fresh  bool   // the table was opened for this scan
+
+	inTake uint64 // the Take that it last took in
+	extent int    // there, its last extent
 }
 
 // find goes to the table where a scan from key starts, nil being the run's end that

@@ -31,7 +31,8 @@ type merge struct {
 	stage    stage
 	skip     bool // what is at start has been read
 
-	taken   int64 // bytes, since start
+	taken   int64  // bytes, since start
+	takes   uint64 // calls of Take, ever
 	marks   marks
 	leaving []*hints.File
 	rest    bool // the rest of the first tables' indexes is still to be asked for
@@ -97,7 +98,8 @@ func (m *merge) finished() bool { return m.stage == placed && len(m.heap) == 0 }
 
 // Take is the method of hints.Ahead.
 func (m *merge) Take(dst []hints.Extent, bytes int64) ([]hints.Extent, int64) {
-	from, before := len(dst), m.taken
+	before := m.taken
+	m.takes++
 	m.marks.spacing(bytes)
 	if m.stage != placed {
 		if dst = m.place(dst); m.stage != placed {
@@ -111,7 +113,7 @@ func (m *merge) Take(dst []hints.Extent, bytes int64) ([]hints.Extent, int64) {
 	goal := m.taken + bytes
 	for m.taken < goal && len(m.heap) > 0 {
 		c := &m.cursors[m.heap[0]]
-		dst = m.takeFrom(c, dst, from, m.second(), min(goal-m.taken, m.marks.space))
+		dst = m.takeFrom(c, dst, m.second(), min(goal-m.taken, m.marks.space))
 		m.sink()
 		if h := m.horizon(); h != nil {
 			m.marks.add(h, m.taken)
@@ -187,7 +189,6 @@ func (m *merge) place(dst []hints.Extent) []hints.Extent {
 // heads takes the first block of every run: without them the scan can't be
 // positioned.
 func (m *merge) heads(dst []hints.Extent) []hints.Extent {
-	from := len(dst)
 	for i := range m.cursors {
 		c := &m.cursors[i]
 		switch {
@@ -196,7 +197,7 @@ func (m *merge) heads(dst []hints.Extent) []hints.Extent {
 		case m.skip:
 			c.step(m)
 		default:
-			dst = m.takeFrom(c, dst, from, nil, 0)
+			dst = m.takeFrom(c, dst, nil, 0)
 		}
 		if !c.done {
 			m.push(i)
@@ -205,13 +206,17 @@ func (m *merge) heads(dst []hints.Extent) []hints.Extent {
 	return dst
 }
 
-// takeFrom takes the next blocks of one cursor.
-func (m *merge) takeFrom(c *cursor, dst []hints.Extent, from int, limit []byte, bytes int64) []hints.Extent {
+// takeFrom takes the next blocks of one cursor. Where they follow on what it took before
+// in this Take, that extent becomes longer: many runs take turns.
+func (m *merge) takeFrom(c *cursor, dst []hints.Extent, limit []byte, bytes int64) []hints.Extent {
 	file, t := c.file, c.run[c.at]
 	off, end := c.take(m, limit, bytes)
 	m.taken += end - off
 	t.hinted(off, end)
-	dst = join(dst, from, hints.Extent{File: file, Off: off, Len: end - off})
+	if c.inTake != m.takes || !extend(&dst[c.extent], hints.Extent{File: file, Off: off, Len: end - off}) {
+		c.inTake, c.extent = m.takes, len(dst)
+		dst = append(dst, hints.Extent{File: file, Off: off, Len: end - off})
+	}
 	if c.done {
 		return dst
 	}
@@ -221,33 +226,25 @@ func (m *merge) takeFrom(c *cursor, dst []hints.Extent, from int, limit []byte, 
 	return dst
 }
 
+// extend makes an extent longer by another that touches it, and reports whether it does.
+func extend(x *hints.Extent, by hints.Extent) bool {
+	switch {
+	case x.File != by.File:
+		return false
+	case x.End() == by.Off:
+		x.Len += by.Len
+	case by.End() == x.Off:
+		x.Off, x.Len = by.Off, x.Len+by.Len
+	default:
+		return false
+	}
+	return true
+}
+
 // appendExtent appends an extent unless it is empty: a file may be.
 func appendExtent(dst []hints.Extent, x hints.Extent) []hints.Extent {
 	if x.Empty() {
 		return dst
-	}
-	return append(dst, x)
-}
-
-// joinBack is how many extents are looked at for a neighbour: those of the runs that
-// take turns.
-const joinBack = 8
-
-// join appends an extent, or makes one of those before longer.
-func join(dst []hints.Extent, from int, x hints.Extent) []hints.Extent {
-	for i := len(dst) - 1; i >= max(from, len(dst)-joinBack); i-- {
-		y := &dst[i]
-		if y.File != x.File {
-			continue
-		}
-		if y.End() == x.Off {
-			y.Len += x.Len
-			return dst
-		}
-		if x.End() == y.Off {
-			y.Off, y.Len = x.Off, y.Len+x.Len
-			return dst
-		}
 	}
 	return append(dst, x)
 }

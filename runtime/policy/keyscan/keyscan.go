@@ -34,8 +34,9 @@ const (
 	// minStart and maxStart bound the first window, in bytes, which is what scans of the
 	// store used on average. Where nothing is known it is firstStart.
 	minStart, firstStart, maxStart = 4 << 10, 64 << 10, 256 << 10
-	// firstKnown is the first window of a scan whose end is known, and maxKnown the most.
-	firstKnown, maxKnown = 1 << 20, 2 << 20
+	// firstKnown is the first window of a scan whose end is known: what the emitter submits
+	// itself, for a worker would come to it later. maxKnown is the most.
+	firstKnown, maxKnown = 512 << 10, 768 << 10
 	// MaxWindow bounds a window, in bytes.
 	MaxWindow = 8 << 20
 

@@ -68,7 +68,7 @@ type reader struct{ at, dir int64 }
 // next returns the next read.
 func (r *reader) next(t *rapid.T) (off, n int64) {
 	n = rapid.Int64Range(1, 100*kib).Draw(t, "bytes")
-	gap := rapid.SampledFrom([]int64{0, 0, 0, 5, filesGap, -min(n, 4*kib) / 2}).Draw(t, "gap")
+	gap := rapid.SampledFrom([]int64{0, 0, 0, min(5, n), min(filesGap, n), -min(n, 4*kib) / 2}).Draw(t, "gap")
 	if r.dir < 0 {
 		off = r.at - gap - n
 		r.at = off

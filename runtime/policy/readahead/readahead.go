@@ -28,8 +28,9 @@ const (
 	// firstWindow, in bytes, is doubled with each window up to maxNative or maxCoalesced.
 	firstWindow, maxNative, maxCoalesced = 64 << 10, 256 << 10, 8 << 20
 	// engineGap is how many bytes an engine's scan may leave out: blocks in its own
-	// cache. In a file that anybody reads, only filesGap: two blocks of 32 KiB.
-	engineGap, filesGap = 256 << 10, 64 << 10
+	// cache. In a file that anybody reads, only gapReads times what is read, at most
+	// filesGap: point reads look into small indexes, again and again.
+	engineGap, filesGap, gapReads = 256 << 10, 64 << 10, 1
 	// maxWarm is how often in a row Files must see that the cache needs no help.
 	maxWarm = 3
 	// maxWindows bounds what is remembered of a sequence's windows. Our own are two at

@@ -79,7 +79,15 @@ func (p *Policy) follows(q *sequence, r span) bool {
 	if p.pebble {
 		return r.end >= q.pos && r.off <= q.pos+p.gap
 	}
-	return r.end > q.pos && r.off <= q.pos+p.gap
+	return r.end > q.pos && r.off <= q.pos+p.reach(r)
+}
+
+// reach is how many bytes a read may leave out.
+func (p *Policy) reach(r span) int64 {
+	if p.files {
+		return min(p.gap, gapReads*(r.end-r.off))
+	}
+	return p.gap
 }
 
 // belongs reports whether a read, in the sequence's direction, is one of it. Pebble's
@@ -94,7 +102,7 @@ func (p *Policy) belongs(q *sequence, r span) bool {
 	if p.pebble {
 		return r.end >= q.from && r.off <= q.limit+p.gap
 	}
-	return r.end > q.from && r.off <= q.pos+p.gap
+	return r.end > q.from && r.off <= q.pos+p.reach(r)
 }
 
 // reached notes that the program has read up to an offset. It returns how many extents
