@@ -73,7 +73,7 @@ func TestConcurrent(t *testing.T) {
 				})
 			}
 			for round := range 12 {
-				d.put(t, round%5, 2000, 5, 40)
+				d.put(t, round%20, 2000, 20, 40)
 				if round%4 == 3 {
 					must(t, compact(d.DB, key(0), key(2000)))
 				}

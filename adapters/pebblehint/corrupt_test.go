@@ -167,7 +167,7 @@ func TestDamagedTables(t *testing.T) {
 		d.close(t)
 		for name, damage := range damages {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				for round := range 3 {
+				for round := range rounds(3) {
 					dirs := [2]string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 					for _, dir := range dirs {
 						copyDir(t, d.dir, dir)

@@ -22,7 +22,7 @@ func TestRefilledInTime(t *testing.T) {
 			rec := newRecorder(64 << 10)
 			d := open(t, t.TempDir(), still(layout{block: 1024, index: c.index}), rec)
 			defer d.close(t)
-			const rows = 5000
+			const rows = 3500
 			for i := range c.runs {
 				d.put(t, i, rows, c.runs, 100)
 			}

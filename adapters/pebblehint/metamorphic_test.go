@@ -329,7 +329,7 @@ func TestEqualsBare(t *testing.T) {
 			w.fill(t, rng, 100)
 			must(t, w.Flush())
 		}
-		for range rapid.IntRange(5, 40).Draw(t, "deeds") {
+		for range rapid.IntRange(5, 10+rounds(30)).Draw(t, "deeds") {
 			w.act(t)
 		}
 		w.finish(t)

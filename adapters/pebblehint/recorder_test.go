@@ -262,3 +262,10 @@ func (w *walk) all(t *testing.T, name string, d *database, lower, upper []byte) 
 		t.Errorf("%s: %d bytes were asked for, the tables have %d", name, bytes, size)
 	}
 }
+
+// asked is how many extents of WillNeed there were.
+func (r *recorder) asked() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.wills)
+}

@@ -47,7 +47,8 @@ func TestFullScanAsksForAll(t *testing.T) {
 				defer d.close(t)
 				// Smaller windows are passed before they are seen: places are told every
 				// 4 KiB, and the iterator looks every 8 rows.
-				for _, window := range []int64{32 << 10, 64 << 10, 1 << 40} {
+				windows := []int64{32 << 10, 64 << 10, 1 << 40}
+				for _, window := range windows[:rounds(len(windows))] {
 					rec.window = window
 					w := rec.scan(t, d, nil, pebblev1hint.ScanOptions{}, first, next)
 					w.all(t, "forward", d, nil, nil)

@@ -9,3 +9,6 @@ func (h *Hints) Settle() {
 		s.Reload()
 	}
 }
+
+// Touch begins the hints of a first read of key.
+func (h *Hints) Touch(key []byte) (done func()) { return h.store.Load().Touch(key) }

@@ -4,7 +4,6 @@ package pebblev1hint
 
 import (
 	"io"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,9 @@ import (
 // every level.
 func (h *Hints) Get(r pebble.Reader, key []byte) ([]byte, io.Closer, error) {
 	if s := h.store.Load(); s != nil {
-		s.Touch(key)
+		if done := s.Touch(key); done != nil {
+			defer done()
+		}
 	}
 	return r.Get(key)
 }
@@ -30,13 +31,14 @@ type Result struct {
 	Err   error  // as Get's: pebble.ErrNotFound for a key that isn't there
 }
 
-// maxGetters bounds the goroutines of one MultiGet.
-const maxGetters = 4
+// maxGetters bounds the goroutines of one MultiGet; most of them wait, if there is
+// anything to wait for.
+const maxGetters = 8
 
 // MultiGet gets many keys; the i-th Result is the i-th key's. Keys may be in any order
 // and repeat. While some are read, what the next ones need is fetched. Readers that are
-// safe for concurrent use, a *pebble.DB and a *pebble.Snapshot, are read by up to four
-// goroutines, of which none is left when MultiGet returns.
+// safe for concurrent use, a *pebble.DB and a *pebble.Snapshot, are read by up to
+// eight goroutines, of which none is left when MultiGet returns.
 func (h *Hints) MultiGet(r pebble.Reader, keys [][]byte) []Result {
 	results := make([]Result, len(keys))
 	order := make([]int, len(keys))
@@ -59,6 +61,12 @@ func (h *Hints) MultiGet(r pebble.Reader, keys [][]byte) []Result {
 		s.Fetch(sorted)
 	}
 	part := func(from int) []int { return order[min(from, len(order)):min(from+lsm.MaxKeys, len(order))] }
+	if s != nil && s.Stale() && len(order) > 0 {
+		// Reading the list of tables of a closed database would do harm. Get panics then.
+		if _, closer, err := r.Get(keys[order[0]]); err == nil {
+			closer.Close()
+		}
+	}
 	fetch(part(0))
 	for from := 0; from < len(order); from += lsm.MaxKeys {
 		now, next := part(from), part(from+lsm.MaxKeys)
@@ -90,7 +98,7 @@ func get(r pebble.Reader, keys [][]byte, results []Result, part []int, meanwhile
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	var panicked atomic.Pointer[any]
-	for range min(maxGetters, max(2, runtime.GOMAXPROCS(0)), len(part)) {
+	for range min(maxGetters, len(part)) {
 		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
@@ -106,8 +114,10 @@ func get(r pebble.Reader, keys [][]byte, results []Result, part []int, meanwhile
 			}
 		})
 	}
-	meanwhile()
-	wg.Wait()
+	func() {
+		defer wg.Wait()
+		meanwhile()
+	}()
 	if p := panicked.Load(); p != nil {
 		panic(*p) // where the caller can catch it, as Get's: Pebble panics when it is closed
 	}

@@ -4,6 +4,7 @@ package pebblev1hint_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -146,11 +147,10 @@ func key(i int) []byte { return fmt.Appendf(nil, "key-%06d", i) }
 
 // value is noise: it doesn't get smaller.
 func value(i, n int) []byte {
-	r := rand.New(rand.NewPCG(uint64(i), uint64(n)))
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(i))
 	v := make([]byte, n)
-	for j := range v {
-		v[j] = byte(r.Uint32())
-	}
+	rand.NewChaCha8(seed).Read(v)
 	return v
 }
 

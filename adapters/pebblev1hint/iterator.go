@@ -208,8 +208,7 @@ func (it *Iterator) SetBounds(lower, upper []byte) {
 func (it *Iterator) SetOptions(o *pebble.IterOptions) {
 	it.Iterator.SetOptions(o)
 	switch {
-	case it.scan == nil:
-		it.start(o)
+	case it.scan == nil: // nor is it known which tables it has
 	case !helps(o):
 		it.stop()
 	default: // the tables stay those of the iterator's creation
@@ -229,11 +228,7 @@ func (it *Iterator) CloneWithContext(ctx context.Context, opts pebble.CloneOptio
 		return nil, err
 	}
 	c := &Iterator{Iterator: inner, hints: it.hints, so: it.so, left: passThrough}
-	o := opts.IterOptions
-	switch {
-	case it.scan == nil && o != nil:
-		c.start(o)
-	case it.scan != nil && helps(o):
+	if o := opts.IterOptions; it.scan != nil && helps(o) {
 		c.scan = it.scan.Clone()
 		if c.left = c.scan.Left; o != nil {
 			c.bounds(o)

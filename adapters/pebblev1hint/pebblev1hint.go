@@ -112,6 +112,7 @@ func (h *Hints) Bind(db *pebble.DB, dir string) error {
 	}
 	h.store.Store(s)
 	if h.state.Load() == closed {
+		h.store.Store(nil)
 		s.Close()
 	}
 	return nil
@@ -121,7 +122,7 @@ func (h *Hints) Bind(db *pebble.DB, dir string) error {
 // or after the database; calling it again does nothing and returns nil.
 func (h *Hints) Close() error {
 	h.state.Store(closed)
-	if s := h.store.Load(); s != nil {
+	if s := h.store.Swap(nil); s != nil {
 		s.Close()
 	}
 	return nil

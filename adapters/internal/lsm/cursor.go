@@ -266,11 +266,13 @@ func (c *cursor) look(m *merge) (x hints.Extent, ok bool) {
 	if c.beyond || c.index == nil || n < 0 || n >= len(c.run) {
 		return x, false
 	}
-	half := c.part >= c.index.Partitions()/2
-	edge := c.run[n].smallest
+	at, of := c.part, c.index.Partitions()
+	if of == 1 && c.block != nil {
+		at, of = c.next, c.block.Len()
+	}
+	half, edge := at >= of/2, c.run[n].smallest
 	if m.dir == hints.Backward {
-		half = c.part <= c.index.Partitions()/2
-		edge = c.run[n].largest
+		half, edge = at < (of+1)/2, c.run[n].largest
 	}
 	if !half || m.past(edge) {
 		return x, false

@@ -29,9 +29,10 @@ import (
 const (
 	// MaxRuns bounds the runs of a view; tables of further ones give no hints.
 	MaxRuns = 256
-	// MaxOpenTables bounds the tables that a Store holds open, each with a descriptor
-	// and its top index block.
-	MaxOpenTables = 1000
+	// MaxOpenTables bounds the tables that a Store holds open, each with two descriptors
+	// and its top index block, and no more of them than one in descriptorShare of those
+	// that the process may have.
+	MaxOpenTables, descriptorShare = 1000, 8
 	// MaxIndexBytes bounds the index blocks that a Store keeps, without the top ones.
 	MaxIndexBytes = 32 << 20
 )
@@ -71,7 +72,6 @@ type Options struct {
 type Reads struct {
 	All    atomic.Uint64
 	Waited atomic.Uint64 // of these, for storage
-	last   atomic.Uint64 // All at the last that waited
 }
 
 // Store is an open database. Its methods are safe for concurrent use.
@@ -81,6 +81,10 @@ type Store struct {
 
 	view    atomic.Pointer[view]
 	changed atomic.Bool // the list of tables, since it was read
+	// changedAt is when that was last said, ns since epoch.
+	changedAt atomic.Int64
+	scanning  atomic.Int32 // Scans in use
+	untouched atomic.Int64 // files that nobody has opened yet
 
 	mu      sync.Mutex
 	files   map[uint64]*tableFile // those of all views in use
@@ -88,6 +92,7 @@ type Store struct {
 	reading chan struct{}         // closed when the list of tables is read; nil: it isn't
 	blocks  blockCache
 	closed  bool
+	maxOpen int
 
 	fetches  fetches
 	hushedAt atomic.Uint64 // count of waits plus one; 0: never
@@ -101,7 +106,10 @@ func New(o Options) (*Store, error) {
 	if o.Reads == nil {
 		o.Reads = new(Reads)
 	}
-	s := &Store{o: o, id: hints.NewStream(), files: make(map[uint64]*tableFile)}
+	s := &Store{o: o, id: hints.NewStream(), files: make(map[uint64]*tableFile), maxOpen: MaxOpenTables}
+	if n := maxDescriptors(); n > 0 {
+		s.maxOpen = max(1, min(s.maxOpen, n/descriptorShare/2))
+	}
 	s.scans.New = func() any { return new(Scan) }
 	if err := s.reload(); err != nil {
 		return nil, err

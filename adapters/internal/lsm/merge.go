@@ -6,6 +6,9 @@ import (
 	"github.com/predictio/predictio/hints"
 )
 
+// maxTake bounds one Take, in bytes.
+const maxTake = 1 << 30
+
 // stage is how far a merge has come in finding its place. Each needs what the one
 // before has asked for.
 type stage uint8
@@ -57,9 +60,7 @@ func (m *merge) past(key []byte) bool {
 // what lies there. It costs next to nothing: often nobody will ask.
 func (m *merge) reset(v *view, start []byte, skip bool) {
 	m.view, m.skip = v, skip
-	if m.start = append(m.start[:0], start...); start == nil {
-		m.start = nil
-	}
+	m.start = keep(m.start, start)
 	m.stage, m.taken, m.rest = lost, 0, false
 	m.marks.clear()
 	m.heap = m.heap[:0]
@@ -110,7 +111,7 @@ func (m *merge) Take(dst []hints.Extent, bytes int64) ([]hints.Extent, int64) {
 			m.marks.add(h, m.taken) // past the heads
 		}
 	}
-	goal := m.taken + bytes
+	goal := m.taken + max(0, min(bytes, maxTake))
 	for m.taken < goal && len(m.heap) > 0 {
 		c := &m.cursors[m.heap[0]]
 		dst = m.takeFrom(c, dst, m.second(), min(goal-m.taken, m.marks.space))

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// MaxKeys bounds the keys of one Fetch.
-	MaxKeys = 128
+	// MaxKeys bounds the keys of one Fetch: few, so that what the first ones read is on
+	// its way soon.
+	MaxKeys = 32
 	// maxHint bounds the extents of one event.
 	maxHint = 256
 	// maxTail bounds what is fetched of a table for its index, in bytes; tailBudget what
@@ -40,33 +41,54 @@ type place struct {
 }
 
 // Touch hints what opening the tables costs that a point read of key looks into and
-// that nobody has opened yet. It costs a look at a flag once all were.
-func (s *Store) Touch(key []byte) {
-	v := s.view.Load()
-	if v == nil || v.touched.Load() || !s.wanted() {
-		return
+// that nobody has opened yet. It works beside the caller's own read, which looks into one
+// table after the other; the caller calls done after that, which waits for no more than
+// what is being done for one table. Once all were opened, it costs a look at a counter,
+// and done is nil.
+func (s *Store) Touch(key []byte) (done func()) {
+	if s.untouched.Load() <= 0 {
+		return nil
 	}
-	if v = s.current(); v == nil {
-		return
+	v := s.current()
+	if v == nil {
+		return nil
 	}
-	defer s.letGo(v)
 	var tables []*table
 	for _, run := range v.runs {
-		if t := s.tableOf(run, key); t != nil && !t.touched.Swap(true) {
+		if t := s.tableOf(run, key); t != nil && t.touch() {
 			tables = append(tables, t)
 		}
 	}
+	if len(tables) == 0 || !s.wanted() {
+		s.letGo(v)
+		return nil
+	}
+	var stop atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer s.letGo(v)
+		defer func() { _ = recover() }() // a sink's, or a file system's: hints are lost
+		s.fetchTails(tables, &stop)
+	}()
+	return func() {
+		stop.Store(true)
+		<-ended
+	}
+}
+
+// fetchTails hints what opening tables reads.
+func (s *Store) fetchTails(tables []*table, stop *atomic.Bool) {
 	p := points{store: s, event: hints.WillNeed{Stream: hints.NewStream()}, files: make([]*hints.File, len(tables))}
 	defer p.end()
-	side(len(tables), func(i int) bool { return !tables[i].opened() }, func(i int) { p.files[i], _ = tables[i].acquire() })
-	for i, t := range tables {
-		if file := p.files[i]; file != nil {
-			p.add(t.tail(file, min(maxTail, tailBudget/int64(len(tables)))))
+	for i, t := range tables { // each as soon as it is open: it may be needed next
+		if stop.Load() {
+			return
 		}
-	}
-	p.flush()
-	if !slices.ContainsFunc(v.files, func(f *tableFile) bool { return !f.touched.Load() }) {
-		v.touched.Store(true)
+		if p.files[i], _ = t.acquire(); p.files[i] != nil {
+			p.add(t.tail(p.files[i], min(maxTail, tailBudget/int64(len(tables)))))
+			p.flush()
+		}
 	}
 }
 
@@ -157,7 +179,7 @@ func (p *points) open(v *view, keys [][]byte) {
 	side(len(tables), func(i int) bool { return !tables[i].opened() }, func(i int) { p.files[i], fresh[i] = tables[i].acquire() })
 	for i, t := range tables {
 		if p.files[i] != nil && fresh[i] {
-			t.touched.Store(true)
+			t.touch()
 			p.add(t.tail(p.files[i], 0))
 		}
 	}
@@ -253,6 +275,7 @@ func (p *points) flush() {
 }
 
 func (p *points) end() {
+	p.store.o.Sink.Emit(&hints.StreamEnd{Stream: p.event.Stream})
 	for _, f := range p.files {
 		if f != nil {
 			f.Release()

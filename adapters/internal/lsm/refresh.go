@@ -2,10 +2,24 @@
 
 package lsm
 
+import "time"
+
 // Changed says that the engine's tables have changed. The list is read again when a
 // Scan begins: nobody but an open iterator, or a caller's own call, keeps the engine
 // from being closed meanwhile.
-func (s *Store) Changed() { s.changed.Store(true) }
+//
+// Engines say so a moment before it is so: what is read within settling is read again.
+func (s *Store) Changed() {
+	s.changedAt.Store(int64(time.Since(epoch)))
+	s.changed.Store(true)
+}
+
+const settling = 100 * time.Millisecond
+
+var epoch = time.Now()
+
+// Stale reports whether the list of tables is to be read again.
+func (s *Store) Stale() bool { return s.changed.Load() }
 
 // Deleted says that the engine has deleted a file. It is closed at once, since open it
 // would take up its space.
@@ -15,7 +29,7 @@ func (s *Store) Deleted(file uint64) {
 	s.mu.Unlock()
 	if t != nil {
 		t.failed.Store(true)
-		t.close()
+		go t.close() // the engine doesn't wait for our reads
 	}
 	s.Changed()
 }
@@ -36,14 +50,23 @@ func (s *Store) reread() <-chan struct{} {
 	s.reading = done
 	go func() {
 		defer close(done)
-		// On an error the old list stays: its tables that are gone give no hints.
-		err := s.reload()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.reading = nil
-		if err != nil {
-			s.changed.Store(true)
-		}
+		// On an error the old list stays: its tables that are gone give no hints. A panic
+		// is that of a closed engine, or of its comparer, and no matter of the caller's.
+		err, panicked := error(nil), true
+		defer func() {
+			if panicked {
+				_ = recover()
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.reading = nil
+			s.closed = s.closed || panicked
+			if err != nil || int64(time.Since(epoch))-s.changedAt.Load() < int64(settling) {
+				s.changed.Store(true)
+			}
+		}()
+		err = s.reload()
+		panicked = false
 	}()
 	return done
 }

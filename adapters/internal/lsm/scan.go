@@ -13,6 +13,8 @@ const (
 	// quietRows is the same for a scan that has no trigger, and only looks whether the
 	// engine has begun to wait.
 	quietRows = 256
+	// maxWantRows and maxRowBytes bound what a caller can make us ask for.
+	maxWantRows, maxRowBytes = 1 << 30, 1 << 30
 	// maxStages bounds the events of one positioning.
 	maxStages = 3
 )
@@ -72,7 +74,8 @@ func (s *Store) newScan(v *view, rows int, bytes int64) *Scan {
 		c.event.Stream = hints.NewStream()
 		c.end.Stream = c.event.Stream
 	}
-	c.event.Store, c.want, c.wantRows, c.told = s.id, bytes, rows, false
+	c.event.Store, c.want, c.wantRows, c.told = s.id, max(0, bytes), max(0, rows), false
+	s.scanning.Add(1)
 	c.idle()
 	return c
 }
@@ -94,6 +97,7 @@ func (c *Scan) Close() {
 	if c.told {
 		c.store.o.Sink.Emit(&c.end)
 	}
+	c.store.scanning.Add(-1)
 	c.merge.drop()
 	await(c.reading)
 	c.reading = nil
@@ -116,6 +120,9 @@ func (c *Scan) wait(steps int) { c.Left, c.steps = steps-1, steps }
 func keep(dst, bound []byte) []byte {
 	if bound == nil {
 		return nil
+	}
+	if len(bound) == 0 {
+		return []byte{} // which is a bound
 	}
 	return append(dst[:0], bound...)
 }
@@ -162,7 +169,7 @@ func (c *Scan) inside(key []byte, dir hints.Direction) bool {
 // begin emits the first events of a scan. there: the iterator is at key already.
 func (c *Scan) begin(key []byte, dir hints.Direction, limit []byte, there bool) {
 	c.rows, c.marked, c.passed = 0, 0, 0
-	if c.store.hushed() {
+	if c.store.hushed() || c.store.view.Load() == nil {
 		c.idle()
 		return
 	}
@@ -183,7 +190,7 @@ func (c *Scan) begin(key []byte, dir hints.Direction, limit []byte, there bool) 
 	e := &c.event
 	e.Start, e.Passed, e.KnownEnd, e.Want = true, 0, bound != nil, c.want
 	if c.wantRows > 0 {
-		e.Want = int64(c.wantRows) * c.store.rowBytes.Load()
+		e.Want = int64(min(c.wantRows, maxWantRows)) * min(c.store.rowBytes.Load(), maxRowBytes)
 	}
 	c.emit()
 }
@@ -191,8 +198,8 @@ func (c *Scan) begin(key []byte, dir hints.Direction, limit []byte, there bool) 
 // Look is called when Left steps are over; key is where the iterator stands, nil if
 // nowhere, and dir where it went.
 func (c *Scan) Look(key []byte, dir hints.Direction) {
-	if key == nil {
-		c.wait(quietRows)
+	if key == nil { // at a limit, perhaps
+		c.wait(max(lookRows, c.steps))
 		return
 	}
 	if !c.opened || dir != c.merge.dir {
@@ -207,6 +214,9 @@ func (c *Scan) Look(key []byte, dir hints.Direction) {
 func (c *Scan) look(key []byte) {
 	m := &c.merge
 	switch {
+	case c.store.view.Load() == nil: // closed
+		c.idle()
+		return
 	case c.trigger != nil:
 		if !m.reached(key, c.trigger) {
 			c.wait(lookRows)
@@ -245,7 +255,8 @@ func (c *Scan) emit() {
 	e.Ahead = m
 	var advice hints.Advice
 	for range maxStages {
-		e.Reads, e.Misses = reads.All.Load(), reads.Waited.Load()
+		e.Misses = reads.Waited.Load() // first: there are no more of them than of the others
+		e.Reads = reads.All.Load()
 		advice = c.store.o.Sink.Emit(e)
 		m.settle()
 		if e.Start = false; !m.waiting() {

@@ -65,7 +65,7 @@ func (t *tableFile) acquire() (file *hints.File, fresh bool) {
 		return nil, false
 	}
 	if err := t.open(); err != nil {
-		t.failed.Store(!passing(err))
+		t.fail(err)
 		return nil, false
 	}
 	t.file.Retain()
@@ -94,10 +94,10 @@ func (t *tableFile) open() error {
 	t.reader, t.file, t.size = reader, file, file.Size()
 
 	s.mu.Lock()
-	gone := t.views == 0
+	gone := t.views == 0 || s.closed
 	var oldest *tableFile
 	if !gone {
-		if s.opened = append(s.opened, t); len(s.opened) > MaxOpenTables {
+		if s.opened = append(s.opened, t); len(s.opened) > s.maxOpen {
 			oldest = s.opened[0]
 			s.opened = slices.Delete(s.opened, 0, 1)
 		}
@@ -111,6 +111,22 @@ func (t *tableFile) open() error {
 		go oldest.close() // not here: two that open would wait for each other
 	}
 	return nil
+}
+
+// fail takes note of what can't be opened or read.
+func (t *tableFile) fail(err error) {
+	if !passing(err) {
+		t.failed.Store(true)
+	}
+}
+
+// touch takes note that somebody has opened the file, and reports whether nobody had.
+func (t *tableFile) touch() bool {
+	if t.touched.Swap(true) {
+		return false
+	}
+	t.store.untouched.Add(-1)
+	return true
 }
 
 // passing reports whether an error says nothing of the file itself.
@@ -152,9 +168,16 @@ func (t *tableFile) load() *tableIndex {
 	if x := t.index.Load(); x != nil || t.failed.Load() {
 		return x
 	}
-	x, err := sstindex.Open(t, t.size, t.store.o.Decompress)
+	var x *sstindex.Index
+	err := t.again(func() (err error) {
+		t.mu.RLock()
+		size := t.size
+		t.mu.RUnlock()
+		x, err = sstindex.Open(t, size, t.store.o.Decompress)
+		return err
+	})
 	if err != nil {
-		t.failed.Store(!passing(err))
+		t.fail(err)
 		return nil
 	}
 	own := &tableIndex{Index: x, parts: make([]atomic.Pointer[sstindex.Block], x.Partitions())}
@@ -162,6 +185,21 @@ func (t *tableFile) load() *tableIndex {
 		return t.index.Load()
 	}
 	return own
+}
+
+// again calls read once more if the file was closed meanwhile, because there were too
+// many open.
+func (t *tableFile) again(read func() error) error {
+	err := read()
+	if !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	file, _ := t.acquire()
+	if file == nil {
+		return err
+	}
+	defer file.Release()
+	return read()
 }
 
 // tail is the extent that opening the table reads, and of what else finding a key in it
@@ -182,9 +220,13 @@ func (t *tableFile) block(x *tableIndex, part int) *sstindex.Block {
 	if b := x.cached(part); b != nil {
 		return b
 	}
-	b, err := x.Load(t, part)
+	var b *sstindex.Block
+	err := t.again(func() (err error) {
+		b, err = x.Load(t, part)
+		return err
+	})
 	if err != nil {
-		t.failed.Store(!passing(err))
+		t.fail(err)
 		return nil
 	}
 	if p := &x.parts[part]; p.CompareAndSwap(nil, b) && x.TwoLevel() {
@@ -221,7 +263,7 @@ func (s *Store) Opened(file uint64) {
 	t := s.files[file]
 	s.mu.Unlock()
 	if t != nil {
-		t.touched.Store(true)
+		t.touch()
 	}
 }
 
@@ -237,5 +279,5 @@ func (s *Store) Covers(file uint64, off int64) bool {
 	s.mu.Lock()
 	t := s.files[file]
 	s.mu.Unlock()
-	return t != nil && t.aheadFrom.Load() <= off && off < t.aheadTo.Load()
+	return t != nil && s.scanning.Load() > 0 && t.aheadFrom.Load() <= off && off < t.aheadTo.Load()
 }

@@ -20,8 +20,6 @@ type view struct {
 	runs  [][]table
 	files []*tableFile // each once
 	refs  atomic.Int64
-	// touched: every file of it was opened by somebody.
-	touched atomic.Bool
 }
 
 // arrange sorts the tables of all levels into runs, at most MaxRuns.
@@ -38,6 +36,7 @@ func (s *Store) arrange(levels [][]TableInfo) *view {
 			if f = s.files[t.File]; f == nil {
 				f = &tableFile{store: s, num: t.File}
 				s.files[t.File] = f
+				s.untouched.Add(1)
 			}
 			f.views++
 			seen[t.File] = f
@@ -69,7 +68,7 @@ func (s *Store) arrange(levels [][]TableInfo) *view {
 		}
 		v.runs = append(v.runs, runs...)
 	}
-	v.runs = v.runs[:min(len(v.runs), MaxRuns)]
+	v.runs = v.runs[max(0, len(v.runs)-MaxRuns):] // level 0 has most runs, and least in them
 	return v
 }
 
@@ -127,6 +126,7 @@ func (s *Store) drop(v *view) {
 	for _, f := range v.files {
 		if f.views--; f.views == 0 {
 			delete(s.files, f.num)
+			f.touch()
 			last = append(last, f)
 		}
 	}

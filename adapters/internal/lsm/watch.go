@@ -3,9 +3,11 @@
 package lsm
 
 import (
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/internal/pagecache"
@@ -19,7 +21,9 @@ type Watch struct {
 	// files that are encrypted, say, or in memory, below zero, and every read counts as
 	// one that waited.
 	fd     atomic.Int64
-	access *access // nil: reads are only counted
+	access *access       // nil: reads are only counted
+	own    atomic.Uint64 // reads of this file
+	last   atomic.Uint64 // of these, the last that waited
 }
 
 // access is what turns reads into events.
@@ -61,7 +65,8 @@ const (
 
 // ReadAt is inner's, watched.
 func (w *Watch) ReadAt(inner io.ReaderAt, p []byte, off int64) (int, error) {
-	n := w.reads.All.Add(1)
+	w.reads.All.Add(1)
+	n := w.own.Add(1)
 	fd := w.fd.Load()
 	switch {
 	case fd < 0 || len(p) == 0:
@@ -74,18 +79,18 @@ func (w *Watch) ReadAt(inner io.ReaderAt, p []byte, off int64) (int, error) {
 			w.saw(off, len(p), false)
 			return len(p), nil
 		}
-		if err != nil {
+		if err != nil && (pagecache.Unsupported(err) || errors.Is(err, syscall.EINVAL)) {
 			w.fd.Store(-1) // this file system can't; inner will say what is wrong, if anything is
 		}
 	}
 	w.reads.Waited.Add(1)
-	w.reads.last.Store(n)
+	w.last.Store(n)
 	w.saw(off, len(p), true)
 	return inner.ReadAt(p, off)
 }
 
-// Warm reports whether reads have not had to wait for long.
-func (w *Watch) Warm() bool { return int64(w.reads.All.Load()-w.reads.last.Load()) > warmReads }
+// Warm reports whether reads of the file have not had to wait for long.
+func (w *Watch) Warm() bool { return int64(w.own.Load()-w.last.Load()) > warmReads }
 
 func (w *Watch) saw(off int64, n int, waited bool) {
 	if a := w.access; a != nil && (waited || !a.quiet.Load()) {

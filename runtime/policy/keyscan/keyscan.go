@@ -86,7 +86,7 @@ type store struct {
 
 // begin takes note of a scan's start, and reports whether it should be left alone.
 func (s *store) begin(e *hints.KeyScan) (quiet bool) {
-	reads, waits := e.Reads-s.reads.Swap(e.Reads), e.Misses-s.waits.Swap(e.Misses)
+	reads, waits := since(&s.reads, e.Reads), since(&s.waits, e.Misses)
 	helped := s.helped.Swap(false)
 	switch {
 	case s.quiet.Load():
@@ -105,6 +105,11 @@ func (s *store) begin(e *hints.KeyScan) (quiet bool) {
 		s.calm.Store(0)
 	}
 	return false
+}
+
+// since is by how much a count has grown; starts side by side may come out of order.
+func since(last *atomic.Uint64, now uint64) uint64 {
+	return uint64(max(0, int64(now-last.Swap(now))))
 }
 
 func (s *store) wake() {
