@@ -18,6 +18,8 @@ const (
 	// maxTail bounds what is fetched of a table for its index, in bytes; tailBudget what
 	// is fetched of all that are opened for one seek or read.
 	maxTail, tailBudget = 256 << 10, 1 << 20
+	// fewTables is how many the engine opens as fast alone.
+	fewTables = 2
 	// calmFetches is how many batches in a row must not have had to wait until batches
 	// are no longer looked into.
 	calmFetches = 4
@@ -59,7 +61,7 @@ func (s *Store) Touch(key []byte) (done func()) {
 			tables = append(tables, t)
 		}
 	}
-	if len(tables) == 0 || !s.wanted() {
+	if len(tables) <= fewTables || !s.wanted() {
 		s.letGo(v)
 		return nil
 	}
