@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build race
+//go:build linux && (amd64 || arm64) && race
 
 package pebblehint_test
 

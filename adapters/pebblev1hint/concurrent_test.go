@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux && (amd64 || arm64)
+
 package pebblev1hint_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -119,7 +120,7 @@ func TestCloseWhileBinding(t *testing.T) {
 				return
 			}
 			it.First()
-			if got := fmt.Sprintf("%s", it.Key()); got != string(key(0)) {
+			if got := string(it.Key()); got != string(key(0)) {
 				t.Errorf("First is %s", got)
 			}
 			it.Close()

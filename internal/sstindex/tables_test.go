@@ -241,10 +241,8 @@ func foot(magic string, version uint32, checksum byte, handles ...uint64) []byte
 	if magic != magicLevelDB {
 		b = append([]byte{checksum}, b...)
 	}
-	at := len(b)
 	if magic == magicPebble && version >= 7 {
 		b = append(b, 0, 0, 0, 0)
-		at += 4
 	}
 	var end []byte
 	if magic != magicLevelDB {
