@@ -83,6 +83,7 @@ type Store struct {
 	changed atomic.Bool // the list of tables, since it was read
 	// changedAt is when that was last said, ns since epoch.
 	changedAt atomic.Int64
+	unsettled atomic.Bool  // it was read too soon after that
 	scanning  atomic.Int32 // Scans in use
 	untouched atomic.Int64 // files that nobody has opened yet
 

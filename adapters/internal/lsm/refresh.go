@@ -8,7 +8,8 @@ import "time"
 // Scan begins: nobody but an open iterator, or a caller's own call, keeps the engine
 // from being closed meanwhile.
 //
-// Engines say so a moment before it is so: what is read within settling is read again.
+// Engines say so a moment before it is so: what is read within settling is read once more
+// after that.
 func (s *Store) Changed() {
 	s.changedAt.Store(int64(time.Since(epoch)))
 	s.changed.Store(true)
@@ -18,8 +19,12 @@ const settling = 100 * time.Millisecond
 
 var epoch = time.Now()
 
+func (s *Store) sinceChange() time.Duration {
+	return time.Since(epoch) - time.Duration(s.changedAt.Load())
+}
+
 // Stale reports whether the list of tables is to be read again.
-func (s *Store) Stale() bool { return s.changed.Load() }
+func (s *Store) Stale() bool { return s.changed.Load() || s.unsettled.Load() }
 
 // Deleted says that the engine has deleted a file. It is closed at once, since open it
 // would take up its space.
@@ -38,6 +43,9 @@ func (s *Store) Deleted(file uint64) {
 // long. The channel is closed at the end; nil: there is nothing to be read, or it is
 // being read for somebody else.
 func (s *Store) reread() <-chan struct{} {
+	if s.unsettled.Load() && s.sinceChange() >= settling && s.unsettled.Swap(false) {
+		s.changed.Store(true)
+	}
 	if !s.changed.Load() {
 		return nil
 	}
@@ -61,8 +69,11 @@ func (s *Store) reread() <-chan struct{} {
 			defer s.mu.Unlock()
 			s.reading = nil
 			s.closed = s.closed || panicked
-			if err != nil || int64(time.Since(epoch))-s.changedAt.Load() < int64(settling) {
+			if err != nil {
 				s.changed.Store(true)
+			}
+			if s.sinceChange() < settling {
+				s.unsettled.Store(true)
 			}
 		}()
 		err = s.reload()
