@@ -5,8 +5,6 @@ package pebblehint
 import (
 	"io"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -95,30 +93,5 @@ func get(r pebble.Reader, keys [][]byte, results []Result, part []int, meanwhile
 		}
 		return
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	var panicked atomic.Pointer[any]
-	for range min(maxGetters, len(part)) {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					panicked.Store(&p)
-				}
-			}()
-			for {
-				n := int(next.Add(1)) - 1
-				if n >= len(part) {
-					return
-				}
-				one(part[n])
-			}
-		})
-	}
-	func() {
-		defer wg.Wait()
-		meanwhile()
-	}()
-	if p := panicked.Load(); p != nil {
-		panic(*p) // where the caller can catch it, as Get's: Pebble panics when it is closed
-	}
+	lsm.Each(min(maxGetters, len(part)), len(part), func(n int) { one(part[n]) }, meanwhile)
 }

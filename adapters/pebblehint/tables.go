@@ -38,8 +38,6 @@ func tables(db *pebble.DB) ([][]lsm.TableInfo, error) {
 func decompress(indicator byte, src []byte, most int) ([]byte, error) {
 	i := block.CompressionIndicator(indicator)
 	switch i {
-	case block.NoCompressionIndicator:
-		return src, nil
 	case block.SnappyCompressionIndicator, block.ZstdCompressionIndicator, block.MinLZCompressionIndicator:
 	default:
 		return nil, fmt.Errorf("pebblehint: unknown compression %d", indicator)

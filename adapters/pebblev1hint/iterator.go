@@ -89,12 +89,15 @@ func (it *Iterator) seek(key []byte, dir hints.Direction, limit []byte) {
 	}
 }
 
-// look tells the shadow where the iterator has come to.
-func (it *Iterator) look(dir hints.Direction) {
-	if it.scan == nil {
-		it.left = passThrough
-		return
+// step counts a step, and looks when it is time to. It is small, so that it costs no call.
+func (it *Iterator) step(dir hints.Direction) {
+	if it.left--; it.left < 0 {
+		it.look(dir)
 	}
+}
+
+// look tells the shadow, which there is, where the iterator has come to.
+func (it *Iterator) look(dir hints.Direction) {
 	var key []byte
 	if it.Valid() {
 		key = it.Key()
@@ -153,45 +156,35 @@ func (it *Iterator) Last() bool {
 // Next moves to the next key.
 func (it *Iterator) Next() bool {
 	ok := it.Iterator.Next()
-	if it.left--; it.left < 0 {
-		it.look(hints.Forward)
-	}
+	it.step(hints.Forward)
 	return ok
 }
 
 // NextWithLimit is Next up to a limit.
 func (it *Iterator) NextWithLimit(limit []byte) pebble.IterValidityState {
 	state := it.Iterator.NextWithLimit(limit)
-	if it.left--; it.left < 0 {
-		it.look(hints.Forward)
-	}
+	it.step(hints.Forward)
 	return state
 }
 
 // NextPrefix moves to the next key with another prefix.
 func (it *Iterator) NextPrefix() bool {
 	ok := it.Iterator.NextPrefix()
-	if it.left--; it.left < 0 {
-		it.look(hints.Forward)
-	}
+	it.step(hints.Forward)
 	return ok
 }
 
 // Prev moves to the key before.
 func (it *Iterator) Prev() bool {
 	ok := it.Iterator.Prev()
-	if it.left--; it.left < 0 {
-		it.look(hints.Backward)
-	}
+	it.step(hints.Backward)
 	return ok
 }
 
 // PrevWithLimit is Prev down to a limit.
 func (it *Iterator) PrevWithLimit(limit []byte) pebble.IterValidityState {
 	state := it.Iterator.PrevWithLimit(limit)
-	if it.left--; it.left < 0 {
-		it.look(hints.Backward)
-	}
+	it.step(hints.Backward)
 	return state
 }
 

@@ -41,7 +41,6 @@ func tables(db *pebble.DB) ([][]lsm.TableInfo, error) {
 
 // Compressions, as a block's trailer tells them.
 const (
-	stored    = 0
 	snappied  = 1
 	zstandard = 7
 )
@@ -55,8 +54,6 @@ var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 // decompress is a sstindex.Decompress with the codecs that Pebble uses.
 func decompress(indicator byte, src []byte, most int) ([]byte, error) {
 	switch indicator {
-	case stored:
-		return src, nil
 	case snappied:
 		n, err := snappy.DecodedLen(src)
 		if err != nil {

@@ -148,7 +148,7 @@ func pebbleIter(db *pebble.DB, dir string, hinted *pebblehint.Hints, r *scanRepo
 		return db.NewIter(nil)
 	}
 	if err := hinted.Bind(db, dir); err != nil {
-		r.Prefetch.PassThrough = err.Error() // hinted works all the same
+		r.Prefetch.PassThrough = err.Error() // hinted passes through then
 	}
 	return hinted.NewIter(db, nil, pebblehint.ScanOptions{})
 }

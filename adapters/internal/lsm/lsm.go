@@ -130,6 +130,3 @@ func (s *Store) Close() {
 	}
 }
 
-// RowBytes is what a row takes of the tables, in bytes, as scans so far have seen
-// it; 0 if none has.
-func (s *Store) RowBytes() int64 { return s.rowBytes.Load() }

@@ -265,11 +265,8 @@ func (m *merge) indexes(dst []hints.Extent) []hints.Extent {
 	return dst
 }
 
-// catchUp leaves behind what the scan has read by itself.
+// catchUp leaves behind what the scan has read by itself. The merge is placed.
 func (m *merge) catchUp(key []byte) {
-	if m.stage != placed {
-		return
-	}
 	m.heap = m.heap[:0]
 	for i := range m.cursors {
 		c := &m.cursors[i]

@@ -20,8 +20,8 @@ const (
 )
 
 // Scan follows one iterator and emits its hints. It belongs to the iterator's
-// goroutine. The iterator calls Seek before it is positioned, counts Left down at each
-// step, and calls Look when it has come below zero.
+// goroutine. The iterator calls Seek before it is positioned, counts a copy of Left down at
+// each step, and calls Look when that has come below zero.
 type Scan struct {
 	// Left is how many steps may pass until Look.
 	Left int

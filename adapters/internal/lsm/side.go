@@ -30,29 +30,33 @@ func side(n int, slow func(int) bool, fn func(int)) {
 		}
 		return
 	}
+	Each(min(maxSide, max(2, runtime.GOMAXPROCS(0))), n, fn, func() {})
+}
+
+// Each calls fn for each of n things, from so many goroutines, and meanwhile on the
+// caller's; then it waits. A panic of fn, be it the engine's or its comparer's, is raised
+// where the caller can catch it.
+func Each(goroutines, n int, fn func(int), meanwhile func()) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			fn(i)
-		}
-	}
 	var panicked atomic.Pointer[any]
-	for range min(maxSide, max(2, runtime.GOMAXPROCS(0))) - 1 {
+	for range goroutines {
 		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
 					panicked.Store(&p)
 				}
 			}()
-			work()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				fn(i)
+			}
 		})
 	}
-	defer func() {
-		wg.Wait()
-		if p := panicked.Load(); p != nil {
-			panic(*p) // of the engine's comparer: where the caller can catch it
-		}
+	func() {
+		defer wg.Wait()
+		meanwhile()
 	}()
-	work()
+	if p := panicked.Load(); p != nil {
+		panic(*p)
+	}
 }
