@@ -18,9 +18,10 @@ const (
 	// bytes: the kernel's default readahead.
 	defaultRequest = 128 << 10
 	// maxInlineBytes is what the emitter submits itself; more goes to the workers,
-	// since taking so many pages from the system alone keeps the emitter busy for a
-	// millisecond, and could make it wait for the device's queue.
-	maxInlineBytes = 1 << 20
+	// since starting it could make the emitter wait for the device's queue. Where the
+	// emitter's waiting lets a worker run, it is maxOverlapBytes: taking so many pages
+	// from the system alone keeps it busy for a millisecond.
+	maxInlineBytes, maxOverlapBytes = 8 << 20, 1 << 20
 )
 
 // pageRange is a range of whole pages, in bytes.

@@ -226,7 +226,7 @@ func (r *Runtime) execute(s *slot, i int, b *policy.Batch, o *policy.Outcome) {
 	if o.Requests == 0 {
 		return
 	}
-	if bytes > maxInlineBytes {
+	if bytes > maxInlineBytes || b.Overlap && bytes > maxOverlapBytes {
 		if o.Accepted = r.work.enqueue(i, s.reqs); o.Accepted == 0 {
 			n.submitted(s.reqs, backend.Outcome{})
 			r.recent.forget()

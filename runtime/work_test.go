@@ -406,3 +406,45 @@ func TestOneSweepAStream(t *testing.T) {
 		}
 	}
 }
+
+// Where a worker gets to run while the program waits, less than elsewhere is enough for it
+// to be a worker's.
+func TestOverlapGoesToWorkers(t *testing.T) {
+	for _, overlap := range []bool{false, true} {
+		for _, bytes := range []int64{maxOverlapBytes, maxOverlapBytes + policy.PageSize} {
+			f := countedFile(t, bytes)
+			g := newGated()
+			r, _, _ := open(t, func(o *Options) {
+				o.Backend = g
+				o.Policies = []policy.Policy{&scripted{
+					kinds: []hints.Kind{hints.KindWillNeed},
+					handle: func(e hints.Event, b *policy.Batch) hints.Advice {
+						b.Add(e.(*hints.WillNeed).Extents[0])
+						b.Overlap = overlap
+						return hints.Advice{}
+					},
+				}}
+			})
+			emitted := make(chan struct{})
+			go func() {
+				defer close(emitted)
+				r.Emit(need(1, hints.Extent{File: f, Len: bytes}))
+			}()
+			if overlap && bytes > maxOverlapBytes {
+				<-emitted // though the backend takes nothing yet
+				close(g.gate)
+			} else {
+				eventually(t, "the emitter submits", func() bool { return g.waiting.Load() > 0 })
+				select {
+				case <-emitted:
+					t.Errorf("overlap %v, %d bytes: left to a worker", overlap, bytes)
+				default:
+				}
+				close(g.gate)
+				<-emitted
+			}
+			eventually(t, "all submitted", func() bool { return one(t, r).Bytes == uint64(bytes) })
+			r.Close()
+		}
+	}
+}

@@ -64,6 +64,10 @@ type Batch struct {
 
 	// Extents to fetch, in the order of need.
 	Extents []hints.Extent
+	// Overlap: the program reads by system calls, and a worker runs while it waits in one.
+	// (One that waits in a page fault keeps its processor.) So large batches need not be
+	// submitted on its time.
+	Overlap bool
 	// Sweep, if its File is set, is started unless one runs for this stream.
 	Sweep Sweep
 	// SweepTo is how far the sweep may go for now, as an offset; it waits there. 0
@@ -90,7 +94,7 @@ type Batch struct {
 
 // Reset empties the batch for the next event and keeps its memory and its limits.
 func (b *Batch) Reset() {
-	b.Extents = b.Extents[:0]
+	b.Extents, b.Overlap = b.Extents[:0], false
 	b.Sweep.File, b.SweepTo, b.StopSweep = nil, 0, false
 	b.Control.File, b.Late.File = nil, nil
 	b.Useful, b.Wasted = 0, 0

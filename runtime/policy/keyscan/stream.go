@@ -136,6 +136,7 @@ func (s *stream) fill(e *hints.KeyScan, b *policy.Batch) {
 	}
 	from, want, bytes := len(b.Extents), max(0, window-ahead), int64(0)
 	b.Extents, bytes = e.Ahead.Take(b.Extents, want)
+	b.Overlap = len(b.Extents) > from
 	if len(b.Extents) > policy.MaxExtents {
 		b.Extents = b.Extents[:policy.MaxExtents]
 	}

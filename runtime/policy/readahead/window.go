@@ -75,6 +75,7 @@ func (s *stream) fill(q *sequence, r span, file *hints.File, b *policy.Batch) {
 		w.end = min(w.end, file.Size())
 	}
 	if x := extent(file, q.along(w)); b.Add(x) {
+		b.Overlap = true
 		q.push(w)
 		if p.files {
 			s.fetched, b.Control = q, x
@@ -106,6 +107,7 @@ func (s *stream) through(x hints.Extent, b *policy.Batch) {
 		if !b.Add(extent(x.File, w)) {
 			break
 		}
+		b.Overlap = true
 		q.push(w)
 		r.off = w.end
 	}
