@@ -62,9 +62,6 @@ func wrapOptions(o *pebble.Options, h *Hints) *hintFS {
 	return f
 }
 
-// Unwrap returns the inner file system.
-func (f *hintFS) Unwrap() vfs.FS { return f.FS }
-
 // Open opens a file for reading; tables are watched.
 func (f *hintFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.Open(name, opts...)

@@ -33,12 +33,12 @@ type Iterator struct {
 // NewIter returns an iterator of a DB, Snapshot, indexed Batch or other reader of the
 // database that h is bound to. Its errors are r.NewIter's.
 func (h *Hints) NewIter(r pebble.Reader, o *pebble.IterOptions, so ScanOptions) (*Iterator, error) {
-	return h.NewIterWithContext(context.Background(), r, o, so)
+	inner, err := r.NewIter(o)
+	return h.shadow(inner, err, o, so)
 }
 
-// NewIterWithContext is NewIter with a context, which Pebble uses for tracing.
-func (h *Hints) NewIterWithContext(ctx context.Context, r pebble.Reader, o *pebble.IterOptions, so ScanOptions) (*Iterator, error) {
-	inner, err := r.NewIterWithContext(ctx, o)
+// shadow makes a hinting iterator of one that was opened with these options.
+func (h *Hints) shadow(inner *pebble.Iterator, err error, o *pebble.IterOptions, so ScanOptions) (*Iterator, error) {
 	if err != nil {
 		return nil, err
 	}

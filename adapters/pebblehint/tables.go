@@ -74,3 +74,6 @@ func (h *Hints) mayContain(name string, filter, key []byte) bool {
 	p := h.filters[name]
 	return p == nil || p.MayContain(pebble.TableFilter, filter, h.comparer.Split.Prefix(key))
 }
+
+// comparerOf is the options' comparer, with what Pebble fills in.
+func comparerOf(o *pebble.Options) *pebble.Comparer { return o.Comparer.EnsureDefaults() }

@@ -109,3 +109,11 @@ func (h *Hints) mayContain(name string, filter, key []byte) bool {
 	p := h.filters[name]
 	return p == nil || p.MayContain(pebble.TableFilter, filter, key)
 }
+
+// comparerOf is the options' comparer, Pebble's own if they have none.
+func comparerOf(o *pebble.Options) *pebble.Comparer {
+	if o.Comparer == nil {
+		return pebble.DefaultComparer
+	}
+	return o.Comparer
+}

@@ -129,4 +129,3 @@ func (s *Store) Close() {
 		s.setView(nil)
 	}
 }
-

@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pebblev1hint makes cold reads of a Pebble v1 database fast. It is package
-// pebblehint, which is for v2, in all that it does and promises; see there.
-//
-//	hinted := pebblev1hint.Attach(opts, rt)
-//	db, err := pebble.Open(dir, opts)
-//	...
-//	err = hinted.Bind(db, dir)
-//	defer hinted.Close()
-//	...
-//	iter, err := hinted.NewIter(db, &pebble.IterOptions{}, pebblev1hint.ScanOptions{})
-package pebblev1hint
+package pebblehint
 
 import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble"
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/predictio/predictio/adapters/internal/lsm"
 	"github.com/predictio/predictio/hints"
 )
 
 // ErrBound is returned by Bind for Hints that are bound already, or closed.
-var ErrBound = errors.New("pebblev1hint: bound to a database already, or closed")
+var ErrBound = errors.New("pebblehint: bound to a database already, or closed")
 
 // Hints gives hints for one database. Its methods are safe for concurrent use, as far
 // as the readers that they are given are. It does not own the *pebble.DB.
@@ -69,9 +59,7 @@ func Attach(o *pebble.Options, sink hints.Sink) *Hints {
 			}
 		},
 	})
-	if h.comparer = o.Comparer; h.comparer == nil {
-		h.comparer = pebble.DefaultComparer
-	}
+	h.comparer = comparerOf(o)
 	h.filters = filtersOf(o)
 	return h
 }
