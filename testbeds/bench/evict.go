@@ -118,17 +118,17 @@ func (c *Case) limit() (time.Duration, error) {
 			return 0, err
 		}
 	}
-	var pages, runs []fileRange
+	var pages, runs []device.FileRange
 	for i, path := range paths {
 		resident, err := device.Resident(path)
 		if err != nil {
 			return 0, fmt.Errorf("%w: %w", device.ErrNotSupported, err)
 		}
 		for _, r := range resident {
-			pages = append(pages, fileRange{i, r})
+			pages = append(pages, device.FileRange{File: i, Range: r})
 		}
 		for _, r := range device.Join(resident, device.MaxDirect) {
-			runs = append(runs, fileRange{i, r})
+			runs = append(runs, device.FileRange{File: i, Range: r})
 		}
 	}
 	if runPages*len(runs) <= len(pages) {
@@ -138,18 +138,5 @@ func (c *Case) limit() (time.Duration, error) {
 	if err := c.evict(); err != nil {
 		return 0, err
 	}
-	if c.Dir != "" {
-		return readDirect(paths, pages)
-	}
-	ranges := make([]device.Range, len(pages))
-	for i, p := range pages {
-		ranges[i] = p.Range
-	}
-	return device.ReadDirect(c.File, ranges)
-}
-
-// fileRange is a range of one of several files.
-type fileRange struct {
-	file int
-	device.Range
+	return device.ReadDirect(paths, pages)
 }

@@ -12,6 +12,12 @@ var ErrNotSupported = errors.New("device: not supported here")
 // Range is a run of bytes of a file.
 type Range struct{ Off, Len int64 }
 
+// FileRange is a range of one of several files, by its place among them.
+type FileRange struct {
+	File int
+	Range
+}
+
 // Join merges ranges, sorted by offset, that touch, to pieces of at most max bytes.
 func Join(in []Range, max int64) []Range {
 	var out []Range

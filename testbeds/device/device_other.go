@@ -13,7 +13,7 @@ const MaxDirect = 512 << 10
 func Resident(string) ([]Range, error) { return nil, ErrNotSupported }
 
 // ReadDirect returns ErrNotSupported.
-func ReadDirect(string, []Range) (time.Duration, error) { return 0, ErrNotSupported }
+func ReadDirect([]string, []FileRange) (time.Duration, error) { return 0, ErrNotSupported }
 
 // MemoryLimit is a control group that this process has entered.
 type MemoryLimit struct{}

@@ -40,15 +40,19 @@ type ioEvent struct {
 	res, res2 int64
 }
 
-// ReadDirect reads the ranges, past the page cache and Depth at a time, and
-// returns how long that took: the least that a reader of these ranges can need.
-// Each range is at most MaxDirect long.
-func ReadDirect(path string, ranges []Range) (time.Duration, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, fmt.Errorf("%w: open %s for direct reads: %w", ErrNotSupported, path, err)
+// ReadDirect reads ranges of the files at paths, past the page cache and Depth at a
+// time, and returns how long that took: the least that a reader of these ranges can
+// need. Each range is at most MaxDirect long.
+func ReadDirect(paths []string, ranges []FileRange) (time.Duration, error) {
+	fds := make([]int, len(paths))
+	for i, path := range paths {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, fmt.Errorf("%w: open %s for direct reads: %w", ErrNotSupported, path, err)
+		}
+		defer unix.Close(fd)
+		fds[i] = fd
 	}
-	defer unix.Close(fd)
 	memory, err := unix.Mmap(-1, 0, Depth*MaxDirect, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
 	if err != nil {
 		return 0, os.NewSyscallError("mmap", err)
@@ -83,7 +87,7 @@ func ReadDirect(path string, ranges []Range) (time.Duration, error) {
 			}
 			next++
 			cbs[slot] = iocb{
-				data: uint64(slot), opcode: pread, fd: uint32(fd), offset: r.Off, nbytes: uint64(r.Len),
+				data: uint64(slot), opcode: pread, fd: uint32(fds[r.File]), offset: r.Off, nbytes: uint64(r.Len),
 				buf: uint64(uintptr(unsafe.Pointer(&memory[slot*MaxDirect]))),
 			}
 			batch[n] = &cbs[slot]
