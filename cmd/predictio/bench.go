@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,11 +63,11 @@ Suites: bbolt, pebble, runtime.`,
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "bbolt", Short: "The cursor of bbolt against that of bbolthint", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return benchBbolt(cmd, f) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return benchSuite(cmd, f, bboltsuite.Run) },
 		},
 		&cobra.Command{
 			Use: "pebble", Short: "Pebble, v2 and v1, with pebblehint against its own readahead", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return benchPebble(cmd, f) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return benchSuite(cmd, f, pebblesuite.Run) },
 		},
 		&cobra.Command{
 			Use: "runtime", Short: "What an event costs", Args: cobra.NoArgs,
@@ -80,26 +81,8 @@ Suites: bbolt, pebble, runtime.`,
 	return cmd
 }
 
-func benchBbolt(cmd *cobra.Command, f benchFlags) error {
-	return withReadahead(cmd, f, func(f benchFlags, emit func(bench.Result) error, progress func(string)) error {
-		return bboltsuite.Run(cmd.Context(), bboltsuite.Options{
-			Dir: f.dir, Quick: f.quick, Reps: f.reps, Only: f.only, Modes: f.modes, Seed: f.seed, Keep: f.keep,
-			Emit: emit, Progress: progress,
-		})
-	})
-}
-
-func benchPebble(cmd *cobra.Command, f benchFlags) error {
-	return withReadahead(cmd, f, func(f benchFlags, emit func(bench.Result) error, progress func(string)) error {
-		return pebblesuite.Run(cmd.Context(), pebblesuite.Options{
-			Dir: f.dir, Quick: f.quick, Reps: f.reps, Only: f.only, Modes: f.modes, Seed: f.seed, Keep: f.keep,
-			Emit: emit, Progress: progress,
-		})
-	})
-}
-
-// withReadahead runs a suite with the folder's readahead set, and puts it back.
-func withReadahead(cmd *cobra.Command, f benchFlags, run func(f benchFlags, emit func(bench.Result) error, progress func(string)) error) (err error) {
+// benchSuite runs a suite with the folder's readahead set, and puts it back.
+func benchSuite(cmd *cobra.Command, f benchFlags, run func(context.Context, bench.Options) error) (err error) {
 	if f.dir == "" {
 		f.dir = os.TempDir()
 	}
@@ -108,7 +91,11 @@ func withReadahead(cmd *cobra.Command, f benchFlags, run func(f benchFlags, emit
 		return err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	return run(f, emitter(cmd, kb), func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
+	return run(cmd.Context(), bench.Options{
+		Dir: f.dir, Quick: f.quick, Reps: f.reps, Only: f.only, Modes: f.modes, Seed: f.seed, Keep: f.keep,
+		Emit:     emitter(cmd, kb),
+		Progress: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
+	})
 }
 
 // setReadahead sets the readahead of the folder's device where it may, and returns

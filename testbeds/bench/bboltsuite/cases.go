@@ -164,7 +164,7 @@ func get(spec bboltdb.Spec, n int) work {
 // cold is a case from an evicted file.
 func (s *suite) cold(name string, spec bboltdb.Spec, reps int, modes []string, w work) benchCase {
 	return benchCase{name, spec, func(ctx context.Context, s *suite, _ benchCase, path string) ([]bench.Result, error) {
-		return bench.RunCase(ctx, "bbolt", s.coldCase(name, path, reps, modes, w), s.rng)
+		return bench.RunCase(ctx, "bbolt", s.coldCase(name, path, reps, modes, w), s.Rng)
 	}}
 }
 
@@ -211,7 +211,7 @@ func (s *suite) halfCached(name string, spec bboltdb.Spec, n int) benchCase {
 				return nil
 			})
 		}
-		return bench.RunCase(ctx, "bbolt", c, s.rng)
+		return bench.RunCase(ctx, "bbolt", c, s.Rng)
 	}}
 }
 
@@ -225,6 +225,6 @@ func (s *suite) memoryLimit(name string, spec bboltdb.Spec, reps int, w work) be
 		defer func() { err = errors.Join(err, limit.Leave()) }()
 		c := s.coldCase(name, path, reps, []string{bench.Noop, bench.Predictio}, w)
 		c.Limit = false // it may have been read more than once
-		return bench.RunCase(ctx, "bbolt", c, s.rng)
+		return bench.RunCase(ctx, "bbolt", c, s.Rng)
 	}}
 }

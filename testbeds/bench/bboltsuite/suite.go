@@ -5,32 +5,10 @@ package bboltsuite
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/predictio/predictio/testbeds/bboltdb"
 	"github.com/predictio/predictio/testbeds/bench"
-	"github.com/predictio/predictio/testbeds/device"
 )
-
-// Options configure a run; the zero value is the full one in the temp folder.
-type Options struct {
-	Dir   string
-	Quick bool     // some 300 MB, some 90 s
-	Reps  int      // 0: the suite's own
-	Only  string   // run cases whose name contains this
-	Modes []string // besides the baseline; empty: all
-	Seed  uint64   // of the order of modes
-	Keep  bool     // leave the databases for the next run
-	// Emit takes each result as it comes; Progress says what is being done.
-	Emit     func(bench.Result) error
-	Progress func(string)
-}
 
 // sizes are the databases of a run.
 type sizes struct {
@@ -39,7 +17,7 @@ type sizes struct {
 	memory              int64        // bytes of the memlimit cases
 }
 
-func (o Options) sizes() sizes {
+func sizesOf(o bench.Options) sizes {
 	if o.Quick {
 		return sizes{
 			small:  bboltdb.Spec{Records: 110_000, MinValue: 1024, MaxValue: 1024, Seed: 1},
@@ -60,74 +38,23 @@ func (o Options) sizes() sizes {
 
 // suite is one run.
 type suite struct {
-	Options
+	*bench.Suite
 	sizes
-	paths map[string]string
-	rng   *rand.Rand
 }
 
 // Run makes the databases and runs the cases.
-func Run(ctx context.Context, o Options) error {
-	if o.Dir == "" {
-		o.Dir = os.TempDir()
-	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
-	s := &suite{Options: o, sizes: o.sizes(), paths: map[string]string{}, rng: rand.New(rand.NewPCG(o.Seed, 1))}
-	defer s.cleanup()
+func Run(ctx context.Context, o bench.Options) error {
+	s := &suite{bench.NewSuite("bbolt", o), sizesOf(o)}
+	defer s.Remove()
 	for _, c := range s.cases() {
-		if !strings.Contains(c.name, o.Only) {
-			continue
-		}
-		path, err := s.database(ctx, c.spec)
+		err := s.Do(c.name, func() (string, error) {
+			return s.Database(c.spec.Name(), c.spec.Records, func(path string, progress func(int)) error {
+				return bboltdb.Generate(ctx, path, c.spec, progress)
+			})
+		}, func(path string) ([]bench.Result, error) { return c.run(ctx, s, c, path) })
 		if err != nil {
 			return err
-		}
-		o.Progress(c.name)
-		results, err := c.run(ctx, s, c, path)
-		if errors.Is(err, device.ErrNotSupported) {
-			results, err = []bench.Result{{Suite: "bbolt", Case: c.name, Mode: bench.Predictio, Skipped: err.Error()}}, nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, r := range results {
-			if err := o.Emit(r); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
-}
-
-// database returns the path of a spec's database, made if it isn't there.
-func (s *suite) database(ctx context.Context, spec bboltdb.Spec) (string, error) {
-	path := filepath.Join(s.Dir, spec.Name())
-	if _, ok := s.paths[path]; ok {
-		return path, nil
-	}
-	if _, err := os.Stat(path); err != nil {
-		last := time.Now()
-		err := bboltdb.Generate(ctx, path, spec, func(done int) {
-			if time.Since(last) > time.Second {
-				last = time.Now()
-				s.Progress(fmt.Sprintf("making %s: %d%%", spec.Name(), 100*done/spec.Records))
-			}
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	s.paths[path] = path
-	return path, nil
-}
-
-func (s *suite) cleanup() {
-	if s.Keep {
-		return
-	}
-	for path := range s.paths {
-		os.Remove(path)
-	}
 }

@@ -175,5 +175,5 @@ func runCold(ctx context.Context, s *suite, c benchCase, path string) ([]bench.R
 		}
 		b.Modes = append(b.Modes, s.mode(c, m, path))
 	}
-	return bench.RunCase(ctx, suiteName, b, s.rng)
+	return bench.RunCase(ctx, suiteName, b, s.Rng)
 }

@@ -20,7 +20,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, only := range []string{"many-levels/short-bounded", "one-level/first-get", "one-level/ycsb-e", "one-level/multiget-100", "one-level/short-warm"} {
 		modes := map[string]int{}
-		err := Run(t.Context(), Options{
+		err := Run(t.Context(), bench.Options{
 			Dir: dir, Quick: true, Reps: 1, Only: only, Keep: only != "one-level/short-warm",
 			Emit: func(r bench.Result) error {
 				modes[r.Mode]++
@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 
 // The names are a contract, each case has one.
 func TestNames(t *testing.T) {
-	s := &suite{sizes: Options{}.sizes()}
+	s := &suite{sizes: sizesOf(bench.Options{})}
 	names := map[string]bool{}
 	for _, c := range s.cases() {
 		if names[c.name()] {
@@ -82,8 +82,7 @@ func TestNames(t *testing.T) {
 
 // Inserts are gone when the database is closed.
 func TestInsertsVanish(t *testing.T) {
-	s := &suite{Options: Options{Dir: t.TempDir(), Quick: true}, sizes: Options{Quick: true}.sizes(), made: map[string]bool{}}
-	s.Progress = func(string) {}
+	s := newSuite(bench.Options{Dir: t.TempDir(), Quick: true})
 	var c benchCase
 	for _, other := range s.cases() {
 		if other.name() == "one-level/ycsb-e" {
