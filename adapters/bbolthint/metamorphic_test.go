@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -22,7 +21,6 @@ import (
 	"github.com/predictio/predictio/hints"
 	"github.com/predictio/predictio/internal/memory"
 	"github.com/predictio/predictio/runtime"
-	"github.com/predictio/predictio/runtime/backend"
 	"github.com/predictio/predictio/runtime/backend/pagecache"
 	"github.com/predictio/predictio/runtime/backend/record"
 	"github.com/predictio/predictio/runtime/policy"
@@ -196,7 +194,7 @@ func drawSink(t *rapid.T) (sink hints.Sink, end func()) {
 	if rapid.Bool().Draw(t, "pagecache") {
 		o.Backend = pagecache.New(pagecache.Options{})
 	} else {
-		o.Backend = moody(rapid.Uint64().Draw(t, "mood"))
+		o.Backend = record.Moody(rapid.Uint64().Draw(t, "mood"))
 	}
 	switch rapid.SampledFrom([]string{"plenty", "unknown", "short"}).Draw(t, "memory") {
 	case "plenty":
@@ -211,28 +209,6 @@ func drawSink(t *rapid.T) (sink hints.Sink, end func()) {
 		t.Fatalf("%v", err)
 	}
 	return rt, func() { rt.Close() }
-}
-
-// moody is a backend that accepts some, fails some and remembers nothing.
-func moody(seed uint64) backend.Backend {
-	var mu sync.Mutex
-	rng := rand.New(rand.NewPCG(seed, 3))
-	return &record.Backend{
-		Answer: func(reqs []backend.Request) backend.Outcome {
-			mu.Lock()
-			defer mu.Unlock()
-			n := len(reqs)
-			if rng.IntN(2) == 0 {
-				n = rng.IntN(n + 1)
-			}
-			return backend.Outcome{Accepted: n, Failed: rng.IntN(n + 1), Resident: rng.IntN(n+2) - 1}
-		},
-		Cached: func(_ *hints.File, _, n int64) (int64, bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			return rng.Int64N(n/policy.PageSize + 2), rng.IntN(8) > 0
-		},
-	}
 }
 
 // ---- Random scripts.

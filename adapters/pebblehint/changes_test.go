@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"pgregory.net/rapid"
@@ -159,7 +158,7 @@ func drawSink(t *rapid.T) (sink hints.Sink, end func()) {
 		rt := newRuntime(t, pagecache.New(pagecache.Options{}))
 		return rt, func() { rt.Close() }
 	case "record":
-		rt := newRuntime(t, moody(rapid.Uint64().Draw(t, "mood")))
+		rt := newRuntime(t, record.Moody(rapid.Uint64().Draw(t, "mood")))
 		return rt, func() { rt.Close() }
 	case "hostile":
 		return newHostile(rapid.Uint64().Draw(t, "seed")), func() {}
@@ -167,26 +166,4 @@ func drawSink(t *rapid.T) (sink hints.Sink, end func()) {
 		return hints.Discard, func() {}
 	}
 	return nil, func() {}
-}
-
-// moody is a backend that accepts some, fails some and remembers nothing.
-func moody(seed uint64) backend.Backend {
-	var mu sync.Mutex
-	rng := rand.New(rand.NewPCG(seed, 3))
-	return &record.Backend{
-		Answer: func(reqs []backend.Request) backend.Outcome {
-			mu.Lock()
-			defer mu.Unlock()
-			n := len(reqs)
-			if rng.IntN(2) == 0 {
-				n = rng.IntN(n + 1)
-			}
-			return backend.Outcome{Accepted: n, Failed: rng.IntN(n + 1), Resident: rng.IntN(n+2) - 1}
-		},
-		Cached: func(_ *hints.File, _, n int64) (int64, bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			return rng.Int64N(n/policy.PageSize + 2), rng.IntN(8) > 0
-		},
-	}
 }

@@ -12,4 +12,4 @@
 //	iter, err := hinted.NewIter(db, &pebble.IterOptions{}, pebblev1hint.ScanOptions{})
 package pebblev1hint
 
-//go:generate go run ../../testbeds/twins
+//go:generate go run -C ../.. ./testbeds/twins

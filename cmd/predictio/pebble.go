@@ -15,7 +15,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/predictio/predictio"
 	"github.com/predictio/predictio/adapters/pebblehint"
 	"github.com/predictio/predictio/testbeds/pebbledb"
 )
@@ -106,15 +105,11 @@ func (s *scanner) pebble(dir string, f scanFlags, r *scanReport) (err error) {
 	o := &pebble.Options{ReadOnly: true, ErrorIfNotExists: true, Lock: lock, Logger: pebbledb.Quiet{}}
 	var hinted *pebblehint.Hints
 	if f.mode == modePredictio {
-		rt, err := predictio.Open(predictio.Options{})
+		rt, end, err := r.prefetch()
 		if err != nil {
 			return err
 		}
-		r.Prefetch = &prefetchReport{Off: rt.Off()}
-		defer func() {
-			rt.Close()
-			r.Prefetch.fill(rt.Stats())
-		}()
+		defer end()
 		hinted = pebblehint.Attach(o, rt)
 		defer hinted.Close()
 	}

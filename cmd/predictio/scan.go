@@ -171,6 +171,18 @@ type scanner struct {
 	progress atomic.Int64 // grows as buckets and rows are read
 }
 
+// prefetch opens the runtime of a scan, and what end finds of it is reported.
+func (r *scanReport) prefetch() (rt *predictio.Runtime, end func(), err error) {
+	if rt, err = predictio.Open(predictio.Options{}); err != nil {
+		return nil, nil, err
+	}
+	r.Prefetch = &prefetchReport{Off: rt.Off()}
+	return rt, func() {
+		rt.Close()
+		r.Prefetch.fill(rt.Stats())
+	}, nil
+}
+
 // open opens the database and reads the named buckets, all if none is named.
 func (s *scanner) open(path string, f scanFlags, names []string, r *scanReport) error {
 	db, err := openDatabase(s.ctx, path, f.lockTimeout)
@@ -179,15 +191,11 @@ func (s *scanner) open(path string, f scanFlags, names []string, r *scanReport) 
 	}
 	defer db.Close()
 	if f.mode == modePredictio {
-		rt, err := predictio.Open(predictio.Options{})
+		rt, end, err := r.prefetch()
 		if err != nil {
 			return err
 		}
-		r.Prefetch = &prefetchReport{Off: rt.Off()}
-		defer func() {
-			rt.Close()
-			r.Prefetch.fill(rt.Stats())
-		}()
+		defer end()
 		hinted, err := bbolthint.Attach(db, rt)
 		if err != nil {
 			r.Prefetch.PassThrough = err.Error() // hinted works all the same
